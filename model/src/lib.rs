@@ -1,0 +1,1 @@
+//! What the engine and its front ends say to each other.
