@@ -11,7 +11,7 @@ mod tests;
 
 /// The protocol's `ProtocolMessage`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "lowercase", try_from = "Value")]
+#[serde(untagged, try_from = "Value")]
 pub enum Message {
     /// `type: "request"`
     Request(Request),
@@ -23,6 +23,7 @@ pub enum Message {
 
 /// The protocol's `Request`. An adapter sends some too (`startDebugging`, `runInTerminal`).
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "type", rename = "request")]
 pub struct Request {
     /// The sender's running number; 0 when it sent none.
     pub seq: i64,
@@ -38,6 +39,7 @@ pub struct Request {
 
 /// The protocol's `Response`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "type", rename = "response")]
 pub struct Response {
     /// The sender's running number; 0 when it sent none.
     pub seq: i64,
@@ -61,6 +63,7 @@ pub struct Response {
 /// The protocol's `Event`.
 #[expect(clippy::struct_field_names, reason = "the protocol's name")]
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "type", rename = "event")]
 pub struct Event {
     /// The sender's running number; 0 when it sent none.
     pub seq: i64,
