@@ -371,6 +371,8 @@ pub enum Event {
         root: RowId,
         /// How the root ended.
         status: EndStatus,
+        /// Its processes that are still alive, by pid.
+        left: Vec<u32>,
     },
     /// A tree could not be started: why and what to do.
     LaunchFailed {

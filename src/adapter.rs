@@ -1,0 +1,100 @@
+//! What differs between debug adapters, as data and pure functions: how a session is opened, how
+//! a child is reported, adopted and released, what a process is called. It must not know of
+//! connections, processes or time; the tree asks, the engine carries out.
+
+pub mod debugpy;
+
+use crate::dap::message::{Event, Message};
+use serde_json::Value;
+use std::fmt::Debug;
+
+/// The settings of a tree that its sessions share.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionSettings {
+    /// Only the user's own code is debugged.
+    pub just_my_code: bool,
+}
+
+/// An adapter's word that a child is parked and waits for a session.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Report {
+    /// The child.
+    pub pid: u32,
+    /// Where its session is opened.
+    pub host: String,
+    /// Port of `host`.
+    pub port: u16,
+    /// The attach configuration as delivered.
+    pub configuration: Value,
+}
+
+/// What a process is, judged by its command line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// What a person would call it.
+    pub name: String,
+    /// Its main file as written on the command line, where it has one.
+    pub program: Option<String>,
+    /// The command line without what the debugger put in.
+    pub command: Vec<String>,
+    /// What it is for.
+    pub role: Role,
+}
+
+/// What a process is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// The user's program.
+    Program,
+    /// A library's machinery that starts the user's processes: adopted, since they are reported
+    /// through it; it never stops.
+    Forker,
+    /// A library's machinery that nothing hangs on: released at once.
+    Tracker,
+}
+
+/// What the tree has to know of an adapter. Every function is pure.
+pub trait Policy: Debug + Send + Sync {
+    /// DAP's `adapterID`.
+    fn id(&self) -> &'static str;
+
+    /// The language of its sessions, as a user reads it.
+    fn language(&self) -> &'static str;
+
+    /// Arguments of `initialize`.
+    fn initialize(&self) -> Value;
+
+    /// Arguments of the `attach` that makes the adapter wait for a root that daptree starts.
+    fn await_root(&self, settings: &SessionSettings) -> Value;
+
+    /// Where the root has to connect to, when this event says so.
+    fn root_endpoint(&self, event: &Event) -> Option<(String, u16)>;
+
+    /// The child that this message reports, if it does.
+    fn report(&self, message: &Message) -> Option<Report>;
+
+    /// Arguments of the `attach` that adopts a reported child.
+    fn adopt(&self, report: &Report, settings: &SessionSettings) -> Value;
+
+    /// What a process is, by its command line.
+    fn identify(&self, command: &[String]) -> Identity;
+
+    /// An expression that gives the name which the program itself gave to the process.
+    fn name_expression(&self) -> Option<&'static str>;
+
+    /// The name in the value of [`Self::name_expression`]; `None` when it gave none.
+    fn name_in(&self, value: &str) -> Option<String>;
+
+    /// A function's name without marks of the adapter.
+    fn function_name<'a>(&self, name: &'a str) -> &'a str;
+
+    /// The bare type name in an `exceptionId`.
+    fn exception_type(&self, exception_id: &str) -> String;
+
+    /// Whether a refused `attach` is worth another try, because the adapter still holds the
+    /// process's connection from before its `exec`.
+    fn is_still_held(&self, refusal: &str) -> bool;
+
+    /// Whether this command line is that of a process which is about to be reported.
+    fn will_report(&self, command: &[String]) -> bool;
+}

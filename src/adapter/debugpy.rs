@@ -1,0 +1,280 @@
+//! The policy for debugpy: children arrive as `startDebugging` (or `debugpyAttach`) on their
+//! parent's connection and are adopted over a second connection to the same adapter.
+//! Pure: it must not know where debugpy lies or how it is started.
+
+use super::{Identity, Policy, Report, Role, SessionSettings};
+use crate::dap::message::{Event, Message};
+use serde_json::{Value, json};
+
+/// debugpy 1.8.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Debugpy;
+
+/// Gives the worker id of pytest-xdist, else the name that multiprocessing knows the process by.
+/// It looks only at modules that are loaded already, and evaluates without a frame.
+const NAME: &str = "(lambda s, e: e.get('PYTEST_XDIST_WORKER') or \
+    (lambda m: m and m.current_process().name or '')(s.get('multiprocessing.process')))\
+    (__import__('sys').modules, __import__('os').environ)";
+
+impl Policy for Debugpy {
+    fn id(&self) -> &'static str {
+        "debugpy"
+    }
+
+    fn language(&self) -> &'static str {
+        "python"
+    }
+
+    fn initialize(&self) -> Value {
+        json!({
+            "clientID": "daptree",
+            "clientName": "daptree",
+            "adapterID": "debugpy",
+            "locale": "en",
+            "linesStartAt1": true,
+            "columnsStartAt1": true,
+            "pathFormat": "path",
+            "supportsVariableType": true,
+            "supportsVariablePaging": true,
+            "supportsRunInTerminalRequest": false,
+            "supportsStartDebuggingRequest": true,
+            "supportsInvalidatedEvent": true,
+        })
+    }
+
+    fn await_root(&self, settings: &SessionSettings) -> Value {
+        json!({
+            "type": "python",
+            "request": "attach",
+            "name": "root",
+            "listen": { "host": "127.0.0.1", "port": 0 },
+            "redirectOutput": false,
+            "justMyCode": settings.just_my_code,
+            "subProcess": true,
+            "showReturnValue": true,
+        })
+    }
+
+    fn root_endpoint(&self, event: &Event) -> Option<(String, u16)> {
+        if event.event != "debugpyWaitingForServer" {
+            return None;
+        }
+        let body = event.body.as_ref()?;
+        let port = u16::try_from(body.get("port")?.as_u64()?).ok()?;
+        let host = body
+            .get("host")
+            .and_then(Value::as_str)
+            .unwrap_or("127.0.0.1");
+        Some((host.to_owned(), port))
+    }
+
+    fn report(&self, message: &Message) -> Option<Report> {
+        let configuration = match message {
+            Message::Request(request) if request.command == "startDebugging" => {
+                request.arguments.as_ref()?.get("configuration")?
+            }
+            Message::Event(event) if event.event == "debugpyAttach" => event.body.as_ref()?,
+            _ => return None,
+        };
+        let pid = u32::try_from(configuration.get("subProcessId")?.as_u64()?).ok()?;
+        let connect = configuration.get("connect")?;
+        let port = u16::try_from(connect.get("port")?.as_u64()?).ok()?;
+        let host = connect
+            .get("host")
+            .and_then(Value::as_str)
+            .unwrap_or("127.0.0.1");
+        Some(Report {
+            pid,
+            host: host.to_owned(),
+            port,
+            configuration: configuration.clone(),
+        })
+    }
+
+    fn adopt(&self, report: &Report, settings: &SessionSettings) -> Value {
+        let mut arguments = report.configuration.clone();
+        if let Value::Object(fields) = &mut arguments {
+            // Its output comes through the terminal or pipe that it inherited; the redirect would
+            // double it, and slow a flooding child more than twenty times.
+            fields.insert("redirectOutput".to_owned(), Value::Bool(false));
+            fields.insert("justMyCode".to_owned(), Value::Bool(settings.just_my_code));
+            fields.insert("request".to_owned(), json!("attach"));
+        }
+        arguments
+    }
+
+    fn identify(&self, command: &[String]) -> Identity {
+        identify(command)
+    }
+
+    fn name_expression(&self) -> Option<&'static str> {
+        Some(NAME)
+    }
+
+    fn name_in(&self, value: &str) -> Option<String> {
+        let name = value.trim().trim_matches(['\'', '"']);
+        (!name.is_empty() && name != "MainProcess" && name != "None").then(|| name.to_owned())
+    }
+
+    fn function_name<'a>(&self, name: &'a str) -> &'a str {
+        name.strip_suffix(" (Current frame)").unwrap_or(name)
+    }
+
+    fn exception_type(&self, exception_id: &str) -> String {
+        let bare = exception_id
+            .split("(note:")
+            .next()
+            .unwrap_or_default()
+            .trim();
+        bare.rsplit('.').next().unwrap_or(bare).to_owned()
+    }
+
+    fn is_still_held(&self, refusal: &str) -> bool {
+        refusal.contains("already being debugged")
+    }
+
+    fn will_report(&self, command: &[String]) -> bool {
+        command.iter().any(|word| is_pydevd(word)) || inline_pydevd(command).is_some()
+    }
+}
+
+fn is_pydevd(word: &str) -> bool {
+    word.ends_with("/pydevd.py")
+}
+
+/// Where in the command line the `-c` code stands that pydevd was put in front of, and where in
+/// that code the user's own begins.
+fn inline_pydevd(command: &[String]) -> Option<(usize, usize)> {
+    let at = command.iter().position(|word| word == "-c")? + 1;
+    let code = command.get(at)?;
+    if !code.contains("pydevd.settrace(") {
+        return None;
+    }
+    let end = code.find("}); ")? + "}); ".len();
+    Some((at, end))
+}
+
+/// The command line as the program's author wrote it.
+fn without_debugger(command: &[String]) -> Vec<String> {
+    if let Some((at, start)) = inline_pydevd(command) {
+        let mut words = command.to_vec();
+        if let Some(code) = words.get_mut(at) {
+            *code = code.get(start..).unwrap_or_default().to_owned();
+        }
+        return words;
+    }
+    let Some(pydevd) = command.iter().position(|word| is_pydevd(word)) else {
+        return without_debugpy(command);
+    };
+    let Some(file) = command
+        .iter()
+        .skip(pydevd)
+        .position(|word| word == "--file")
+    else {
+        return command.to_vec();
+    };
+    let file = pydevd + file;
+    let module = command
+        .iter()
+        .take(file)
+        .skip(pydevd)
+        .any(|word| word == "--module");
+    let mut words: Vec<String> = command.iter().take(pydevd).cloned().collect();
+    if module {
+        words.push("-m".to_owned());
+    }
+    words.extend(command.iter().skip(file + 1).cloned());
+    words
+}
+
+/// A root: `python …/debugpy --connect host:port [--wait-for-client] … target args`.
+fn without_debugpy(command: &[String]) -> Vec<String> {
+    let Some(at) = command.iter().position(|word| word.ends_with("/debugpy")) else {
+        return command.to_vec();
+    };
+    let mut words: Vec<String> = command.iter().take(at).cloned().collect();
+    let mut rest = command.iter().skip(at + 1).peekable();
+    while let Some(word) = rest.peek() {
+        match word.as_str() {
+            "--connect" | "--adapter-access-token" | "--listen" | "--log-to" => {
+                rest.next();
+                rest.next();
+            }
+            "--wait-for-client" | "--log-to-stderr" => {
+                rest.next();
+            }
+            _ if word.starts_with("--configure-") => {
+                rest.next();
+                rest.next();
+            }
+            _ => break,
+        }
+    }
+    words.extend(rest.cloned());
+    words
+}
+
+fn identify(command: &[String]) -> Identity {
+    let command = without_debugger(command);
+    let mut words = command.iter().skip(1).peekable();
+    let (mut name, mut program, mut code) = (None, None, None);
+    while let Some(word) = words.next() {
+        if word == "-" || !word.starts_with('-') {
+            name = Some(base_name(word));
+            program = Some(word.clone());
+            break;
+        }
+        match word.as_str() {
+            "-m" => {
+                name = words.peek().map(|module| format!("-m {module}"));
+                break;
+            }
+            "-c" => {
+                code = words.next().cloned();
+                name = Some("-c".to_owned());
+                break;
+            }
+            "-X" | "-W" | "--check-hash-based-pycs" => {
+                words.next();
+            }
+            _ => {}
+        }
+    }
+    let (role, machinery) = role_of(code.as_deref(), name.as_deref());
+    let name = machinery
+        .map(str::to_owned)
+        .or(name)
+        .or_else(|| command.first().map(|word| base_name(word)))
+        .unwrap_or_else(|| "python".to_owned());
+    Identity {
+        name,
+        program,
+        command,
+        role,
+    }
+}
+
+/// Whether code given to `-c`, or a module, is the machinery of multiprocessing or loky.
+fn role_of(code: Option<&str>, name: Option<&str>) -> (Role, Option<&'static str>) {
+    let code = code.unwrap_or_default();
+    let name = name.unwrap_or_default();
+    let imports = |module: &str| code.contains(module) || name == format!("-m {module}");
+    if imports("multiprocessing.forkserver") {
+        (Role::Forker, Some("forkserver"))
+    } else if imports("multiprocessing.resource_tracker")
+        || imports("multiprocessing.semaphore_tracker")
+        || imports("loky.backend.resource_tracker")
+    {
+        (Role::Tracker, Some("resource_tracker"))
+    } else {
+        (Role::Program, None)
+    }
+}
+
+fn base_name(word: &str) -> String {
+    let trimmed = word.trim_end_matches('/');
+    trimmed.rsplit('/').next().unwrap_or(trimmed).to_owned()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,240 @@
+//! Commands of front ends: what is checked first, and which request each becomes.
+
+use super::requests::Asked;
+use super::settle::Wait;
+use super::{Asker, Tree};
+use crate::dap::message::Response;
+use daptree_model::{
+    Answer, ClientId, Command, EngineError, Event, Follow, Op, RowId, RowState, StopNumber,
+    ToEngine,
+};
+use serde_json::json;
+
+impl Tree {
+    pub(super) fn client_said(&mut self, client: ClientId, message: ToEngine) {
+        match message {
+            ToEngine::Command(command) => {
+                self.open_commands.insert((client, command.id), "command");
+                self.command(client, command);
+            }
+            ToEngine::Read(read) => {
+                self.open_commands.insert((client, read.id), "read");
+                self.read((client, read.id), read.what);
+            }
+            ToEngine::Cancel(id) => {
+                let asker = (client, id);
+                self.waits.retain(|wait| wait.asker != asker);
+                self.reply(asker, Err(EngineError::Cancelled));
+            }
+            ToEngine::Interest(interests) => self.interest_changed(client, interests),
+            // Terminals belong to the shell.
+            ToEngine::TerminalInput { .. }
+            | ToEngine::TerminalSize { .. }
+            | ToEngine::TerminalWatch(_) => {}
+        }
+    }
+
+    fn command(&mut self, client: ClientId, command: Command) {
+        let asker = (client, command.id);
+        let expect = command.expect;
+        tracing::debug!(command = %command.id, op = ?command.op, "received");
+        let done = match command.op {
+            Op::Launch(request) => {
+                self.launch(asker, *request);
+                return;
+            }
+            Op::Restart(row) => return self.restart(asker, row),
+            Op::Close(row) => return self.end_subtree(asker, row, super::ending::Then::Remove),
+            Op::Terminate(row) => return self.end_subtree(asker, row, super::ending::Then::Keep),
+            Op::Detach(row) => return self.detach(asker, row),
+            Op::Shutdown => return self.shutdown(asker),
+            Op::WaitForStop { row, timeout_ms } => return self.wait(asker, row, timeout_ms),
+            Op::SetVariable {
+                row,
+                container,
+                name,
+                value,
+            } => {
+                let stale = expect.map(|stop| self.check_stop(row, stop));
+                if let Some(Err(error)) = stale {
+                    self.reply(asker, Err(error));
+                    return;
+                }
+                return self.set_variable(asker, row, container, &name, &value);
+            }
+            Op::Continue(row) => return self.resume(asker, row, expect, "continue", None),
+            Op::Next(row, thread) => return self.resume(asker, row, expect, "next", thread),
+            Op::StepIn(row, thread) => return self.resume(asker, row, expect, "stepIn", thread),
+            Op::StepOut(row, thread) => return self.resume(asker, row, expect, "stepOut", thread),
+            Op::Pause(row) => self.pause(row).map(|()| Answer::Done),
+            Op::ContinueAll(row) => self.continue_all(row),
+            Op::PauseAll(row) => self.pause_all(row),
+            Op::SetBreakpoint(spec) if spec.line == 0 => Err(EngineError::Failed(format!(
+                "a breakpoint in {} needs a line from 1 on, not 0",
+                spec.path
+            ))),
+            Op::SetBreakpoint(spec) => Ok(Answer::Breakpoint(self.set_breakpoint(spec))),
+            Op::RemoveBreakpoint(id) => self.remove_breakpoint(id).map(|()| Answer::Done),
+            Op::EnableBreakpoint(id, on) => self.enable_breakpoint(id, on).map(|()| Answer::Done),
+            Op::SetExceptionFilters(filters) => {
+                Ok(Answer::Told(self.set_exception_filters(filters)))
+            }
+        };
+        self.reply(asker, done);
+    }
+
+    /// Continue or step a paused session.
+    fn resume(
+        &mut self,
+        asker: Asker,
+        row: RowId,
+        expect: Option<StopNumber>,
+        command: &'static str,
+        thread: Option<i64>,
+    ) {
+        let checked = self.check_session(row).and_then(|()| {
+            let view = self.view(row).ok_or(EngineError::UnknownSession(row))?;
+            match expect {
+                Some(stop) => self.check_stop(row, stop),
+                None if view.is_paused() => Ok(()),
+                None => Err(wrong_state(row, view.state, command, "paused")),
+            }
+        });
+        if let Err(error) = checked {
+            self.reply(asker, Err(error));
+            return;
+        }
+        self.send_resume(row, command, thread, Some(asker));
+    }
+
+    fn send_resume(
+        &mut self,
+        row: RowId,
+        command: &'static str,
+        thread: Option<i64>,
+        asker: Option<Asker>,
+    ) {
+        let Some(view) = self.view(row) else {
+            return;
+        };
+        let stop = view.stop;
+        let thread = thread.or_else(|| view.stopped.as_ref().and_then(|stopped| stopped.thread));
+        let arguments = json!({ "threadId": thread });
+        let what = Asked::Resume { stop };
+        // Running from here on, so that a second key press is not a second request.
+        if let Some(data) = self.rows.get_mut(&row) {
+            data.resuming.clone_from(&data.view.stopped);
+        }
+        self.resumed(row);
+        self.ask_row(row, command, arguments, what, asker);
+    }
+
+    pub(super) fn resume_answered(
+        &mut self,
+        row: RowId,
+        stop: StopNumber,
+        asker: Option<Asker>,
+        result: Result<&Response, EngineError>,
+    ) {
+        let stopped = self
+            .rows
+            .get_mut(&row)
+            .and_then(|data| data.resuming.take());
+        let refused = matches!(result, Err(EngineError::Refused { .. }));
+        let same = self
+            .view(row)
+            .is_some_and(|view| view.stop == stop && view.state == RowState::Running);
+        if refused && same {
+            // It never ran on.
+            self.change_row(row, |view| {
+                view.state = RowState::Paused;
+                view.stopped = stopped;
+            });
+        }
+        if let Some(asker) = asker {
+            self.reply(asker, result.map(|_| Answer::Done));
+        }
+    }
+
+    fn pause(&mut self, row: RowId) -> Result<(), EngineError> {
+        self.check_session(row)?;
+        let view = self.view(row).ok_or(EngineError::UnknownSession(row))?;
+        if view.follow == Follow::Helper {
+            let why = "it serves a library's machinery and never stops".to_owned();
+            return Err(EngineError::NotASession(row, why));
+        }
+        if view.state != RowState::Running {
+            return Err(wrong_state(row, view.state, "pause", "running"));
+        }
+        self.change_row(row, |view| view.pausing = true);
+        // Any thread will do: the adapter stops them all, and reports the one that stopped.
+        let arguments = json!({ "threadId": 1 });
+        self.ask_row(row, "pause", arguments, Asked::Pause, None);
+        Ok(())
+    }
+
+    fn continue_all(&mut self, row: RowId) -> Result<Answer, EngineError> {
+        self.view(row).ok_or(EngineError::UnknownSession(row))?;
+        let paused: Vec<RowId> = self
+            .subtree(row)
+            .into_iter()
+            .filter(|id| self.view(*id).is_some_and(daptree_model::Row::is_paused))
+            .collect();
+        for id in &paused {
+            self.send_resume(*id, "continue", None, None);
+        }
+        Ok(Answer::Told(
+            u32::try_from(paused.len()).unwrap_or(u32::MAX),
+        ))
+    }
+
+    fn pause_all(&mut self, row: RowId) -> Result<Answer, EngineError> {
+        self.view(row).ok_or(EngineError::UnknownSession(row))?;
+        let told = self
+            .subtree(row)
+            .into_iter()
+            .filter(|id| self.pause(*id).is_ok())
+            .count();
+        Ok(Answer::Told(u32::try_from(told).unwrap_or(u32::MAX)))
+    }
+
+    fn wait(&mut self, asker: Asker, row: RowId, timeout_ms: u64) {
+        if self.view(row).is_none() {
+            self.reply(asker, Err(EngineError::UnknownSession(row)));
+            return;
+        }
+        self.last_operation += 1;
+        let number = self.last_operation;
+        let deadline = self.now.after(timeout_ms);
+        self.waits.push(Wait {
+            number,
+            asker,
+            row,
+            timeout_ms,
+        });
+        self.timers
+            .set(deadline, super::timers::Timer::Wait(number));
+    }
+
+    /// Tells the front ends that something is not possible.
+    pub(super) fn only_roots(&self, row: RowId, what: &str) -> Result<(), EngineError> {
+        let view = self.view(row).ok_or(EngineError::UnknownSession(row))?;
+        if view.root == row {
+            return Ok(());
+        }
+        Err(EngineError::NotARoot {
+            row,
+            root: view.root,
+            what: what.to_owned(),
+        })
+    }
+}
+
+fn wrong_state(row: RowId, state: RowState, what: &str, wanted: &str) -> EngineError {
+    EngineError::WrongState {
+        row,
+        state,
+        what: what.to_owned(),
+        wanted: wanted.to_owned(),
+    }
+}

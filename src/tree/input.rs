@@ -1,0 +1,166 @@
+//! What the core hears and what it wants done: the only way in and the only way out.
+//! Plain data; it must not know how an effect is carried out.
+
+use crate::adapter::Policy;
+use crate::dap::message::Message;
+use daptree_model::{
+    ClientId, EndStatus, Event, LaunchRequest, ProcessKey, Reply, RowId, ToEngine,
+};
+use std::fmt;
+use std::sync::Arc;
+
+/// Milliseconds since the engine started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Millis(pub u64);
+
+impl Millis {
+    /// This much later.
+    #[must_use]
+    pub fn after(self, ms: u64) -> Self {
+        Self(self.0.saturating_add(ms))
+    }
+}
+
+/// A connection to an adapter, counted by the core.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ConnectionId(pub u64);
+
+impl fmt::Display for ConnectionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "#{}", self.0)
+    }
+}
+
+/// One run of a root: what belongs to an earlier run is not heard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Run {
+    /// The root.
+    pub root: RowId,
+    /// Counts its runs, from 1.
+    pub number: u32,
+}
+
+/// What happened.
+#[derive(Clone, Debug)]
+pub enum Input {
+    /// A front end connected.
+    ClientOpened(ClientId),
+    /// A front end is gone.
+    ClientClosed(ClientId),
+    /// A front end said something.
+    Client(ClientId, ToEngine),
+    /// Starting a root takes a while: what is being done, for people.
+    Progress(Run, String),
+    /// The adapter of a run is up.
+    AdapterReady(Run, Prepared),
+    /// The adapter could not be started: why and what to do.
+    StartFailed(Run, String),
+    /// The adapter's process ended: its last words.
+    AdapterGone(Run, String),
+    /// The root's process was started.
+    Spawned(Run, ProcessKey),
+    /// A connection is open.
+    Opened(ConnectionId),
+    /// A connection is over, or could not be opened.
+    Closed(ConnectionId, Option<String>),
+    /// An adapter said something.
+    Dap(ConnectionId, Message),
+    /// What was seen of a process that [`Effect::Describe`] asked for: itself, then its ancestors
+    /// upward; empty when it is gone.
+    Described(u32, Vec<Seen>),
+    /// A watched process ended.
+    Gone(ProcessKey, EndStatus),
+    /// [`Effect::EndProcesses`] is over: who is still alive.
+    ProcessesEnded(u64, Vec<ProcessKey>),
+    /// The live processes of a tree, asked for by [`Effect::Survey`].
+    Surveyed(Run, Vec<Seen>),
+    /// Output was added: the store's revision and the line counts that changed.
+    OutputGrew(u64, Vec<(RowId, u64)>),
+    /// The time of [`Effect::WakeAt`] has come.
+    Wake,
+}
+
+/// What the engine found for a launch, once its adapter is up.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    /// How the adapter is spoken to.
+    pub policy: Arc<dyn Policy>,
+    /// The adapter for people, such as `debugpy 1.8.22`.
+    pub adapter: String,
+    /// What the root is called.
+    pub name: String,
+    /// Absolute path of its main file, where it has one.
+    pub program: Option<String>,
+    /// Its command line, as typed.
+    pub command: Vec<String>,
+    /// Where the adapter listens.
+    pub host: String,
+    /// Port of `host`.
+    pub port: u16,
+}
+
+/// A process as the process table shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// The process.
+    pub process: ProcessKey,
+    /// Its parent's pid.
+    pub parent: u32,
+    /// Its command line.
+    pub command: Vec<String>,
+    /// The kernel's short name for it.
+    pub short_name: String,
+    /// Its working folder.
+    pub cwd: Option<String>,
+}
+
+/// What is to be done.
+#[derive(Clone, Debug)]
+pub enum Effect {
+    /// Find out what to start and bring the adapter up.
+    Start(Run, Arc<LaunchRequest>),
+    /// Start the root's process so that it joins the adapter here.
+    Spawn(Run, String, u16),
+    /// End the adapter of a run.
+    StopAdapter(Run),
+    /// Open a connection, called so in logs.
+    Connect {
+        /// The connection.
+        connection: ConnectionId,
+        /// Its name in logs, such as `s3#2`.
+        name: String,
+        /// Host.
+        host: String,
+        /// Port.
+        port: u16,
+    },
+    /// Send a message.
+    Send(ConnectionId, Message),
+    /// Close a connection after what was sent.
+    Close(ConnectionId),
+    /// Look a process and its ancestors up.
+    Describe(u32),
+    /// Tell when this process ends; and keep the keeper told of it.
+    Watch(RowId, ProcessKey),
+    /// This process is no longer ours to end.
+    Forget(ProcessKey),
+    /// End processes, asking first: with the operation's number.
+    EndProcesses {
+        /// The operation, for [`Input::ProcessesEnded`].
+        operation: u64,
+        /// Those meant, and their descendants.
+        processes: Vec<ProcessKey>,
+        /// Also every process that carries this run's mark.
+        whole: Option<Run>,
+    },
+    /// List the live processes of a run, and those below the given ones.
+    Survey(Run, Vec<ProcessKey>),
+    /// Something an adapter said on a session's console or output.
+    Said(RowId, daptree_model::Stream, String),
+    /// Answer a front end.
+    Reply(ClientId, Reply),
+    /// Tell every front end.
+    Event(Event),
+    /// Send [`Input::Wake`] at this time; replaces the last one.
+    WakeAt(Millis),
+}

@@ -1,0 +1,270 @@
+//! How a root comes to life: its adapter, its connection, its process. The root is started by
+//! daptree and joins the adapter like any other process.
+
+use super::{
+    Asker, Connection, ConnectionId, ConnectionRole, Effect, Phase, Prepared, Run, Tree, TreeData,
+};
+use crate::adapter::Policy;
+use daptree_model::{
+    Answer, Event, Follow, LaunchRequest, ProcessKey, Row, RowId, RowState, StopNumber, TreeState,
+};
+use std::sync::Arc;
+
+impl Tree {
+    /// Makes a root for a program and starts it.
+    pub(super) fn launch(&mut self, asker: Asker, request: LaunchRequest) {
+        let request = Arc::new(request);
+        let words = words_of(&request);
+        let root = self.add_row(None, |id| Row {
+            id,
+            parent: None,
+            parent_session: None,
+            root: id,
+            process: None,
+            name: words
+                .first()
+                .map_or_else(String::new, |word| base_name(word)),
+            program: None,
+            command: words.clone(),
+            language: None,
+            follow: Follow::Adopted,
+            reason: None,
+            state: RowState::Created,
+            stop: StopNumber(0),
+            stopped: None,
+            last_place: None,
+            held: false,
+            pausing: false,
+            end: None,
+            execs: 0,
+            since_ms: 0,
+            exception_filters: Vec::new(),
+        });
+        for spec in &request.breakpoints {
+            self.put_breakpoint(spec.clone());
+        }
+        for filter in &request.exceptions {
+            if !self.exception_filters.contains(filter) {
+                self.exception_filters.push(filter.clone());
+            }
+        }
+        let tree = TreeData {
+            run: 0,
+            request,
+            state: TreeState::Ended,
+            policy: None,
+            adapter: String::new(),
+            endpoint: None,
+            spawning: false,
+            children_released: 0,
+            rows_dropped: 0,
+            surveying: false,
+            late_until: None,
+            ended_said: false,
+        };
+        self.trees.insert(root, tree);
+        self.start_run(root);
+        self.reply(asker, Ok(Answer::Launched(root)));
+    }
+
+    /// Starts a root that is not running, with the settings it has.
+    pub(super) fn start_run(&mut self, root: RowId) {
+        let Some(tree) = self.trees.get_mut(&root) else {
+            return;
+        };
+        tree.run += 1;
+        tree.state = TreeState::Preparing("looking for the interpreter and debugpy".to_owned());
+        tree.endpoint = None;
+        tree.spawning = false;
+        tree.children_released = 0;
+        tree.rows_dropped = 0;
+        tree.surveying = false;
+        tree.late_until = None;
+        tree.ended_said = false;
+        let run = Run {
+            root,
+            number: tree.run,
+        };
+        let request = Arc::clone(&tree.request);
+        if let Some(data) = self.rows.get_mut(&root) {
+            data.reset_session();
+            data.cause = None;
+        }
+        self.change_row(root, |row| {
+            row.state = RowState::Starting;
+            row.follow = Follow::Adopted;
+            row.reason = None;
+            row.process = None;
+            row.stopped = None;
+            row.last_place = None;
+            row.end = None;
+            row.execs = 0;
+        });
+        self.forget_breakpoint_answers(root);
+        self.effect(Effect::Start(run, request));
+    }
+
+    pub(super) fn start_progress(&mut self, run: Run, text: String) {
+        if let Some(tree) = self.tree_of(run) {
+            if matches!(tree.state, TreeState::Preparing(_)) {
+                tree.state = TreeState::Preparing(text);
+                self.dirty = true;
+            }
+        }
+    }
+
+    pub(super) fn adapter_ready(&mut self, run: Run, prepared: Prepared) {
+        let Some(tree) = self.tree_of(run) else {
+            self.effect(Effect::StopAdapter(run));
+            return;
+        };
+        if !matches!(tree.state, TreeState::Preparing(_)) {
+            self.effect(Effect::StopAdapter(run));
+            return;
+        }
+        let language = prepared.policy.language().to_owned();
+        tree.policy = Some(prepared.policy);
+        tree.adapter = prepared.adapter;
+        tree.state = TreeState::Preparing("starting the program".to_owned());
+        tree.endpoint = Some((prepared.host.clone(), prepared.port));
+        self.change_row(run.root, |row| {
+            row.name = prepared.name;
+            row.program = prepared.program;
+            row.command = prepared.command;
+            row.language = Some(language);
+        });
+        self.connect(
+            run.root,
+            run,
+            ConnectionRole::Session,
+            prepared.host,
+            prepared.port,
+        );
+    }
+
+    /// Nothing of the program ran: the tree says why.
+    pub(super) fn start_failed(&mut self, run: Run, message: String) {
+        let Some(tree) = self.tree_of(run) else {
+            return;
+        };
+        if !matches!(tree.state, TreeState::Preparing(_)) {
+            return;
+        }
+        tree.state = TreeState::Failed(message.clone());
+        tree.ended_said = true;
+        self.change_row(run.root, |row| {
+            row.state = RowState::Ended;
+            row.reason = Some(message.clone());
+        });
+        self.effect(Effect::StopAdapter(run));
+        self.close_connections(run);
+        self.notice("launch", message.clone(), Some(run.root), true);
+        self.event(Event::LaunchFailed {
+            root: run.root,
+            message,
+        });
+    }
+
+    /// Opens a connection for a row.
+    pub(super) fn connect(
+        &mut self,
+        row: RowId,
+        run: Run,
+        role: ConnectionRole,
+        host: String,
+        port: u16,
+    ) -> ConnectionId {
+        self.last_connection += 1;
+        let connection = ConnectionId(self.last_connection);
+        let data = Connection {
+            row,
+            run,
+            role,
+            phase: Phase::Opening,
+            next_seq: 1,
+            filters: Vec::new(),
+        };
+        self.connections.insert(connection, data);
+        if let (ConnectionRole::Session, Some(data)) = (role, self.rows.get_mut(&row)) {
+            data.connection = Some(connection);
+            data.terminated = false;
+        }
+        let name = format!("{row}{connection}");
+        self.effect(Effect::Connect {
+            connection,
+            name,
+            host,
+            port,
+        });
+        connection
+    }
+
+    /// The adapter waits for the root: start it, once.
+    pub(super) fn root_wanted(&mut self, run: Run, host: String, port: u16) {
+        let Some(tree) = self.tree_of(run) else {
+            return;
+        };
+        if tree.spawning || !matches!(tree.state, TreeState::Preparing(_)) {
+            return;
+        }
+        tree.spawning = true;
+        self.effect(Effect::Spawn(run, host, port));
+    }
+
+    pub(super) fn root_spawned(&mut self, run: Run, process: ProcessKey) {
+        let ending = match self.tree_of(run) {
+            None => true,
+            Some(tree) if tree.state == TreeState::Ending => true,
+            Some(tree) => {
+                tree.state = TreeState::Running;
+                false
+            }
+        };
+        if ending {
+            // It was asked to end while the process was being started.
+            self.last_operation += 1;
+            let operation = self.last_operation;
+            let processes = vec![process];
+            self.effect(Effect::EndProcesses {
+                operation,
+                processes,
+                whole: Some(run),
+            });
+            return;
+        }
+        self.change_row(run.root, |row| row.process = Some(process));
+        self.effect(Effect::Watch(run.root, process));
+        self.announce(run.root);
+    }
+
+    /// The adapter's process is gone: its sessions are over, its processes run on.
+    pub(super) fn adapter_gone(&mut self, run: Run, message: &str) {
+        let Some(tree) = self.tree_of(run) else {
+            return;
+        };
+        if matches!(tree.state, TreeState::Preparing(_)) && !tree.spawning {
+            self.start_failed(run, message.to_owned());
+            return;
+        }
+        tree.endpoint = None;
+        if tree.state.is_live() && tree.state != TreeState::Ending {
+            self.notice("adapterGone", message.to_owned(), Some(run.root), true);
+        }
+    }
+
+    pub(super) fn policy_of(&self, root: RowId) -> Option<Arc<dyn Policy>> {
+        self.trees.get(&root).and_then(|tree| tree.policy.clone())
+    }
+}
+
+fn words_of(request: &LaunchRequest) -> Vec<String> {
+    request
+        .words
+        .iter()
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect()
+}
+
+fn base_name(word: &str) -> String {
+    word.rsplit('/').next().unwrap_or(word).to_owned()
+}

@@ -1,0 +1,217 @@
+//! Requests in flight: each has a row in `pending` with what it is for and a deadline; an answer
+//! finds it or is dropped. It must not know what the answers mean to the tree beyond routing.
+
+use super::timers::Timer;
+use super::{Asker, ConnectionId, Effect, Millis, Phase, Tree};
+use crate::dap::message::{Message, Request, Response};
+use daptree_model::{BreakpointId, EngineError, RowId, StopNumber};
+use serde_json::Value;
+
+/// How long an adapter may take to answer, in ms.
+pub(super) const ANSWER: u64 = 15_000;
+/// How long an expression may take, in ms.
+pub(super) const EVALUATION: u64 = 30_000;
+
+/// A request that was sent and not answered.
+#[derive(Debug)]
+pub(super) struct Pending {
+    pub what: Asked,
+    pub command: &'static str,
+    pub deadline: Millis,
+    pub sent: Millis,
+    /// The command or read that is answered with it.
+    pub asker: Option<Asker>,
+}
+
+/// What a request is for.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Asked {
+    Initialize,
+    Attach,
+    Breakpoints {
+        path: String,
+        ids: Vec<BreakpointId>,
+    },
+    ExceptionFilters,
+    ConfigurationDone,
+    /// Resume or step; refused, the session is paused as before.
+    Resume {
+        stop: StopNumber,
+    },
+    Pause,
+    Disconnect,
+    Name,
+    /// The frames of a stop that arrives.
+    Arrival {
+        stop: StopNumber,
+        thread: i64,
+    },
+    Raised {
+        stop: StopNumber,
+    },
+    Threads {
+        stop: StopNumber,
+    },
+    Stack {
+        stop: StopNumber,
+        thread: i64,
+    },
+    Scopes {
+        stop: StopNumber,
+        frame: i64,
+    },
+    Page {
+        stop: StopNumber,
+        reference: i64,
+        limit: u32,
+    },
+    Watch {
+        stop: StopNumber,
+        expression: String,
+    },
+    /// A read of a front end.
+    Read(Wanted),
+    SetVariable {
+        stop: StopNumber,
+    },
+}
+
+/// What a front end's read makes of the answer.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Wanted {
+    Threads,
+    Stack,
+    Variables { count: u32 },
+    Evaluation,
+    Exception,
+    Source { name: String },
+}
+
+impl Tree {
+    /// Sends a request on a connection; its answer comes to [`Tree::answered`].
+    pub(super) fn ask(
+        &mut self,
+        connection: ConnectionId,
+        command: &'static str,
+        arguments: Value,
+        what: Asked,
+        limit: u64,
+        asker: Option<Asker>,
+    ) {
+        let Some(data) = self.connections.get_mut(&connection) else {
+            return;
+        };
+        let seq = data.next_seq;
+        data.next_seq += 1;
+        let deadline = self.now.after(limit);
+        self.timers.set(deadline, Timer::Request(connection, seq));
+        let pending = Pending {
+            what,
+            command,
+            deadline,
+            sent: self.now,
+            asker,
+        };
+        self.pending.insert((connection, seq), pending);
+        let message = Message::Request(Request::new(seq, command, Some(arguments)));
+        self.effect(Effect::Send(connection, message));
+    }
+
+    /// Sends a request on a session's connection, when it has one.
+    pub(super) fn ask_row(
+        &mut self,
+        row: RowId,
+        command: &'static str,
+        arguments: Value,
+        what: Asked,
+        asker: Option<Asker>,
+    ) -> bool {
+        let Some(connection) = self.rows.get(&row).and_then(|data| data.connection) else {
+            return false;
+        };
+        let limit = if command == "evaluate" {
+            EVALUATION
+        } else {
+            ANSWER
+        };
+        self.ask(connection, command, arguments, what, limit, asker);
+        true
+    }
+
+    /// Answers a reverse request, at once.
+    pub(super) fn answer(
+        &mut self,
+        connection: ConnectionId,
+        request: &Request,
+        result: Result<(), &str>,
+    ) {
+        let Some(data) = self.connections.get_mut(&connection) else {
+            return;
+        };
+        let seq = data.next_seq;
+        data.next_seq += 1;
+        let response = match result {
+            Ok(()) => Response::ok(seq, request, Some(Value::Object(serde_json::Map::new()))),
+            Err(reason) => Response::err(seq, request, reason),
+        };
+        self.effect(Effect::Send(connection, Message::Response(response)));
+    }
+
+    pub(super) fn response(&mut self, connection: ConnectionId, response: &Response) {
+        let key = (connection, response.request_seq);
+        let Some(pending) = self.pending.remove(&key) else {
+            tracing::debug!(%connection, seq = response.request_seq, "an answer to nothing was dropped");
+            return;
+        };
+        self.timers
+            .cancel(pending.deadline, Timer::Request(connection, key.1));
+        self.answered(connection, pending, Ok(response));
+    }
+
+    pub(super) fn request_timed_out(&mut self, connection: ConnectionId, seq: i64) {
+        let Some(pending) = self.pending.remove(&(connection, seq)) else {
+            return;
+        };
+        let row = self
+            .connections
+            .get(&connection)
+            .map(|data| data.row)
+            .unwrap_or_default();
+        let after_ms = self.now.0.saturating_sub(pending.sent.0);
+        let what = format!("{row}: {}", pending.command);
+        tracing::warn!(%connection, "{what} was not answered within {after_ms} ms");
+        self.answered(
+            connection,
+            pending,
+            Err(EngineError::TimedOut { what, after_ms }),
+        );
+    }
+
+    /// Gives up every request of a connection that is over.
+    pub(super) fn drop_pending(&mut self, connection: ConnectionId, row: RowId) {
+        let low = (connection, i64::MIN);
+        let high = (connection, i64::MAX);
+        let keys: Vec<_> = self
+            .pending
+            .range(low..=high)
+            .map(|(key, _)| *key)
+            .collect();
+        for key in keys {
+            if let Some(pending) = self.pending.remove(&key) {
+                self.timers
+                    .cancel(pending.deadline, Timer::Request(connection, key.1));
+                self.answered(connection, pending, Err(EngineError::Gone(row)));
+            }
+        }
+    }
+
+    pub(super) fn phase(&self, connection: ConnectionId) -> Option<Phase> {
+        self.connections.get(&connection).map(|data| data.phase)
+    }
+
+    pub(super) fn set_phase(&mut self, connection: ConnectionId, phase: Phase) {
+        if let Some(data) = self.connections.get_mut(&connection) {
+            data.phase = phase;
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! What the core keeps of a row beyond what front ends see.
+
+use super::{ConnectionId, Millis};
+use crate::adapter::Report;
+use daptree_model::{BreakpointId, Inspect, Row, Stop};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// A row with its session's inner state.
+#[derive(Debug)]
+pub(super) struct RowData {
+    /// What front ends see.
+    pub view: Arc<Row>,
+    /// Its session's connection.
+    pub connection: Option<ConnectionId>,
+    /// The report that it is, or was, adopted by.
+    pub report: Option<Report>,
+    /// By when it has to be adopted.
+    pub adopt_by: Option<Millis>,
+    /// The adapter said that the session is over.
+    pub terminated: bool,
+    /// The program itself named it.
+    pub named: bool,
+    /// The name was asked for and not answered yet.
+    pub naming: bool,
+    /// A stop whose place is not known yet.
+    pub arriving: Option<Stop>,
+    /// What is fetched for the present stop.
+    pub inspect: Inspect,
+    /// What of it front ends see: complete, so that nothing flickers.
+    pub shown: Option<Arc<Inspect>>,
+    /// What was asked of the adapter for this stop.
+    pub asked: BTreeSet<Fetch>,
+    /// Requests for `inspect` that are not answered yet.
+    pub in_flight: u32,
+    /// The stop that a resume under way left, in case it is refused.
+    pub resuming: Option<Stop>,
+    /// The adapter's ids of our breakpoints.
+    pub adapter_breakpoints: BTreeMap<i64, BreakpointId>,
+    /// Leaves the tree as soon as it ends.
+    pub remove_at_end: bool,
+    /// Why we ended it.
+    pub cause: Option<String>,
+}
+
+/// A piece of an [`Inspect`], asked for once per stop.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Fetch {
+    Threads,
+    /// All frames of a thread.
+    Stack(i64),
+    Scopes(i64),
+    /// Children of a reference, so many.
+    Page(i64, u32),
+    /// An expression in a frame.
+    Watch(i64, String),
+}
+
+impl RowData {
+    pub(super) fn new(view: Row) -> Self {
+        Self {
+            view: Arc::new(view),
+            connection: None,
+            report: None,
+            adopt_by: None,
+            terminated: false,
+            named: false,
+            naming: false,
+            arriving: None,
+            inspect: Inspect::default(),
+            shown: None,
+            asked: BTreeSet::new(),
+            in_flight: 0,
+            resuming: None,
+            adapter_breakpoints: BTreeMap::new(),
+            remove_at_end: false,
+            cause: None,
+        }
+    }
+
+    /// Whether its process may be alive.
+    pub(super) fn is_live(&self) -> bool {
+        !self.view.is_ended()
+    }
+}

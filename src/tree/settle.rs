@@ -1,0 +1,101 @@
+//! When a wait is over. First match wins: the session itself paused or failed; else the first
+//! paused or failed live descendant, depth first in adoption order; else the session ended.
+//! Nothing is consumed: the state is read again after each input.
+
+use super::{Asker, Tree};
+use daptree_model::{Answer, ChildState, EngineError, Follow, Row, RowId, RowState, WaitAnswer};
+
+/// A front end that waits for a stop.
+#[derive(Debug)]
+pub(super) struct Wait {
+    pub number: u64,
+    pub asker: Asker,
+    pub row: RowId,
+    pub timeout_ms: u64,
+}
+
+impl Tree {
+    pub(super) fn settle_waits(&mut self) {
+        if self.waits.is_empty() {
+            return;
+        }
+        let mut over = Vec::new();
+        for wait in &self.waits {
+            if self.view(wait.row).is_none() {
+                over.push((wait.asker, Err(EngineError::UnknownSession(wait.row))));
+            } else if let Some(chosen) = self.settled(wait.row) {
+                over.push((wait.asker, Ok(self.wait_answer(wait.row, chosen))));
+            }
+        }
+        for (asker, result) in over {
+            self.waits.retain(|wait| wait.asker != asker);
+            self.reply(asker, result.map(Answer::Stopped));
+        }
+    }
+
+    /// The session that a wait on `row` is answered with, if it is over.
+    fn settled(&self, row: RowId) -> Option<RowId> {
+        let stands = |view: &Row| {
+            matches!(view.state, RowState::Paused | RowState::Failed)
+                && view.follow == Follow::Adopted
+        };
+        let mut held = None;
+        for id in self.subtree(row) {
+            let Some(view) = self.view(id).filter(|view| stands(view)) else {
+                continue;
+            };
+            if !view.held {
+                return Some(id);
+            }
+            held = held.or(Some(id));
+        }
+        // A session that a group holds counts only when no other of the subtree stands by itself.
+        held.or_else(|| self.view(row).filter(|view| view.is_ended()).map(|_| row))
+    }
+
+    fn wait_answer(&self, row: RowId, chosen: RowId) -> WaitAnswer {
+        let below = self.subtree(row);
+        let children = below
+            .iter()
+            .filter(|id| **id != row)
+            .filter_map(|id| self.view(*id))
+            .filter(|view| view.is_session())
+            .map(|view| ChildState {
+                session_id: view.id,
+                name: view.name.clone(),
+                state: view.state,
+                parent_session_id: view.parent_session,
+            })
+            .collect();
+        let paused = below
+            .iter()
+            .filter(|id| **id != chosen)
+            .filter(|id| self.view(**id).is_some_and(Row::is_paused))
+            .count();
+        let (state, stop) = self
+            .view(chosen)
+            .map_or((RowState::Ended, daptree_model::StopNumber(0)), |view| {
+                (view.state, view.stop)
+            });
+        WaitAnswer {
+            row: chosen,
+            state,
+            stop,
+            children,
+            others_paused: u32::try_from(paused).unwrap_or(u32::MAX),
+        }
+    }
+
+    pub(super) fn wait_timed_out(&mut self, number: u64) {
+        let Some(at) = self.waits.iter().position(|wait| wait.number == number) else {
+            return;
+        };
+        let wait = self.waits.remove(at);
+        let what = format!("a stop of {} or below", wait.row);
+        let error = EngineError::TimedOut {
+            what,
+            after_ms: wait.timeout_ms,
+        };
+        self.reply(wait.asker, Err(error));
+    }
+}

@@ -1,0 +1,54 @@
+//! The state as front ends see it. Shares what has not changed.
+
+use super::{Tree, TreeData};
+use daptree_model::{RowId, Snapshot, Stdio, TreeView};
+use std::sync::Arc;
+
+/// Makes the snapshot of the present state.
+pub(super) fn make(tree: &Tree) -> Snapshot {
+    Snapshot {
+        revision: tree.revision,
+        at_ms: tree.now.0,
+        trees: tree
+            .trees
+            .iter()
+            .map(|(root, data)| tree_view(*root, data))
+            .collect(),
+        rows: tree
+            .rows
+            .iter()
+            .map(|(id, data)| (*id, Arc::clone(&data.view)))
+            .collect(),
+        breakpoints: tree.breakpoints.values().cloned().collect(),
+        exception_filters: tree.exception_filters.clone(),
+        inspects: tree
+            .rows
+            .iter()
+            .filter_map(|(id, data)| data.shown.clone().map(|shown| (*id, shown)))
+            .collect(),
+        output_revision: tree.output_revision,
+        output_lines: tree.output.clone(),
+        notices: tree.notices.iter().cloned().collect(),
+    }
+}
+
+fn tree_view(root: RowId, data: &TreeData) -> TreeView {
+    let words: Vec<_> = data
+        .request
+        .words
+        .iter()
+        .map(|word| word.to_string_lossy())
+        .collect();
+    TreeView {
+        root,
+        title: words.join(" "),
+        cwd: data.request.cwd.to_string_lossy().into_owned(),
+        state: data.state.clone(),
+        adapter: data.adapter.clone(),
+        children_released: data.children_released,
+        rows_dropped: data.rows_dropped,
+        has_terminal: matches!(data.request.stdio, Stdio::Terminal { .. }),
+        runs: data.run,
+        just_my_code: data.request.just_my_code,
+    }
+}
