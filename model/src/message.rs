@@ -3,8 +3,8 @@
 
 use crate::{
     BreakpointId, BreakpointSpec, CommandId, EndStatus, Evaluation, Exception, Interest,
-    LaunchRequest, Notice, OutputWindow, Page, Row, RowId, RowState, Snapshot, Stack, StopNumber,
-    Stream, Thread,
+    LaunchRequest, Notice, OutputWindow, Page, Row, RowId, RowState, Snapshot, Stack, Stop,
+    StopNumber, Stream, Thread,
 };
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -342,6 +342,8 @@ pub enum Event {
         row: RowId,
         /// Its stop number.
         stop: StopNumber,
+        /// Why and where, so that the event stands alone.
+        at: Box<Stop>,
     },
     /// A session runs on.
     Continued(RowId),

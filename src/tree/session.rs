@@ -432,10 +432,10 @@ impl Tree {
             view.state = RowState::Paused;
             view.pausing = false;
             view.last_place.clone_from(&stop.place);
-            view.stopped = Some(stop);
+            view.stopped = Some(stop.clone());
         });
         let number = self.view(row).map(|view| view.stop).unwrap_or_default();
-        self.event(Event::Stopped { row, stop: number });
+        self.event(Event::Stopped { row, stop: number, at: Box::new(stop) });
         self.fetch(row);
     }
 
