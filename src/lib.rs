@@ -1,1 +1,3 @@
 //! The engine of daptree as a library.
+
+pub mod cli;
