@@ -1,3 +1,4 @@
 //! The engine of daptree as a library.
 
 pub mod cli;
+pub mod launch;
