@@ -2,6 +2,9 @@
 
 pub mod adapter;
 pub mod cli;
+pub mod demo;
+pub mod logs;
+pub mod run;
 pub mod dap;
 pub mod doctor;
 pub mod engine;

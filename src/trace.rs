@@ -7,9 +7,9 @@ mod stops;
 
 use crate::cli::TraceRequest;
 use crate::engine::{Engine, EngineConfig, RawOutput};
-use crate::output::decode::Decoder;
+use crate::output::Decoder;
 use daptree_model::{
-    Answer, BreakpointSpec, Command, CommandId, EndStatus, Event, FromEngine, LaunchRequest, Op,
+    Answer, Command, CommandId, EndStatus, Event, FromEngine, LaunchRequest, Op,
     Read, ReadOp, Reply, Row, RowId, Stdio, Stream, ToEngine,
 };
 use lines::{Printer, Summary};
@@ -73,7 +73,7 @@ pub async fn run(
         exceptions: request.exceptions,
         stop_on_entry: false,
         max_children: 256,
-        breakpoints: request.breakpoints.into_iter().map(BreakpointSpec::from).collect(),
+        breakpoints: request.breakpoints.into_iter().map(Into::into).collect(),
     };
     let code = trace.run(launch, from_engine, output, request.timeout).await;
     engine.stop().await;
@@ -163,7 +163,7 @@ impl Trace {
             return Ok(FAILED);
         };
         for (key, mut decoder) in std::mem::take(&mut self.decoders) {
-            let text = decoder.finish();
+            let text = decoder.finish().map(String::from).unwrap_or_default();
             self.print_output(key.0, key.1, &text)?;
         }
         let code = self.code.or_else(|| status.shell_code()).unwrap_or(FAILED);
@@ -340,9 +340,9 @@ impl Trace {
         let decoder = self.decoders.entry(key).or_default();
         let text = if raw.bytes.is_empty() {
             self.open_streams.remove(&key);
-            decoder.finish()
+            decoder.finish().map(String::from).unwrap_or_default()
         } else {
-            decoder.push(&raw.bytes)
+            decoder.push(&raw.bytes).into_owned()
         };
         self.print_output(raw.row, raw.stream, &text)
     }

@@ -16,6 +16,15 @@ pub struct BreakpointSpec {
     pub condition: Option<String>,
 }
 
+impl From<BreakpointSpec> for daptree_model::BreakpointSpec {
+    fn from(typed: BreakpointSpec) -> Self {
+        Self {
+            condition: typed.condition,
+            ..Self::line(typed.path.to_string_lossy(), typed.line)
+        }
+    }
+}
+
 /// Why a location cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LocationError {

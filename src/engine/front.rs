@@ -44,9 +44,31 @@ impl Front {
         self.change(|waiting| waiting.snapshot = Some(snapshot));
     }
 
+    /// For a task that has something to send later.
+    pub(super) fn sender(&self) -> Sender {
+        Sender(Arc::clone(&self.shared))
+    }
+
     fn change(&self, change: impl FnOnce(&mut Waiting)) {
-        change(&mut self.shared.waiting.lock().unwrap_or_else(PoisonError::into_inner));
-        self.shared.changed.notify_one();
+        self.shared.change(change);
+    }
+}
+
+/// Sends to a front end, from another task.
+#[derive(Debug)]
+pub(super) struct Sender(Arc<Shared>);
+
+impl Sender {
+    /// Something that must arrive.
+    pub(super) fn send(&self, message: FromEngine) {
+        self.0.change(|waiting| waiting.messages.push_back(message));
+    }
+}
+
+impl Shared {
+    fn change(&self, change: impl FnOnce(&mut Waiting)) {
+        change(&mut self.waiting.lock().unwrap_or_else(PoisonError::into_inner));
+        self.changed.notify_one();
     }
 }
 

@@ -223,6 +223,9 @@ impl Shell {
                         terminal.unwatch(*client);
                     }
                 }
+                if let (Input::Gone(process, _), Some(keeper)) = (&input, &self.keeper) {
+                    keeper.remove(*process);
+                }
                 self.feed(input);
             }
             ShellInput::Front(client, channel) => {
@@ -253,7 +256,7 @@ impl Shell {
         match message {
             ToEngine::TerminalInput { root, bytes } => {
                 if let Some(terminal) = self.terminals.get(&root) {
-                    terminal.input(bytes);
+                    terminal.input(&bytes);
                 }
             }
             ToEngine::TerminalSize { root, columns, rows } => {
@@ -285,7 +288,7 @@ impl Shell {
     }
 
     fn read_file(&self, client: ClientId, id: daptree_model::CommandId, path: String) {
-        let Some(front) = self.fronts.get(&client).map(Front::handle) else {
+        let Some(front) = self.fronts.get(&client).map(Front::sender) else {
             return;
         };
         tokio::task::spawn_blocking(move || {
@@ -468,13 +471,9 @@ impl Shell {
         }
         let ended = self.workshop.reaper.watch(process);
         let inputs = self.workshop.inputs.clone();
-        let keeper = self.keeper.as_ref().map(KeeperHandle::remover);
         tokio::spawn(async move {
             let status = ended.await;
             tracing::debug!(%row, %process, ?status, "ended");
-            if let Some(keeper) = keeper {
-                keeper.remove(process);
-            }
             let _ = inputs.send(ShellInput::Core(Input::Gone(process, status))).await;
         });
     }
@@ -494,7 +493,7 @@ impl Shell {
             .runs
             .values()
             .map(|data| data.adapter.pid)
-            .chain(self.keeper.as_ref().and_then(KeeperHandle::pid))
+            .chain(self.keeper.as_ref().and_then(KeeperHandle::key).map(|key| key.pid))
             .collect();
         let others = whole.map_or(0, |run| self.runs.keys().filter(|known| **known != run).count());
         Members {

@@ -2,12 +2,12 @@
 //! whoever wants the raw bytes. The core hears of it at most every few milliseconds.
 
 use super::shell::ShellInput;
-use crate::output::store::Store;
-use crate::process::stream::{OutputStream, StreamKind};
+use crate::output::{Limits, OutputStore, StreamKind};
+use crate::process::stream::OutputStream;
 use crate::tree::Input;
-use daptree_model::{RowId, Stream};
+use daptree_model::{Answer, OutputLine, OutputWindow, RowId, Stream};
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Notify, mpsc};
 
@@ -28,7 +28,7 @@ pub struct RawOutput {
 /// The store and who is told when it grows.
 #[derive(Clone, Debug)]
 pub(super) struct Output {
-    pub store: Arc<Mutex<Store>>,
+    pub store: Arc<Mutex<OutputStore>>,
     grown: Arc<Grown>,
     raw: Option<mpsc::Sender<RawOutput>>,
     inputs: mpsc::Sender<ShellInput>,
@@ -46,7 +46,7 @@ impl Output {
         inputs: mpsc::Sender<ShellInput>,
     ) -> Self {
         let output = Self {
-            store: Arc::new(Mutex::new(Store::default())),
+            store: Arc::new(Mutex::new(OutputStore::new(Limits::default()))),
             grown: Arc::default(),
             raw,
             inputs,
@@ -57,19 +57,51 @@ impl Output {
 
     /// Adds text, from whatever source.
     pub(super) fn append(&self, row: RowId, stream: Stream, bytes: &[u8]) {
-        self.store.lock().unwrap_or_else(PoisonError::into_inner).append(row.0, stream, bytes);
+        self.store().append(row.0, kind_of(stream), bytes);
         self.grown.rows.lock().unwrap_or_else(PoisonError::into_inner).insert(row);
         self.grown.changed.notify_one();
+    }
+
+    fn store(&self) -> MutexGuard<'_, OutputStore> {
+        self.store.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The lines from `from` on; those that have no end yet come last.
+    pub(super) fn window(&self, row: Option<RowId>, from: u64, count: u32) -> Answer {
+        let store = self.store();
+        let id = row.map(|row| row.0);
+        let extent = store.extent(id);
+        let mut lines: Vec<OutputLine> = store
+            .lines_from(id, from, count as usize)
+            .into_iter()
+            .map(|line| OutputLine {
+                number: if row.is_some() { line.number } else { line.sequence },
+                row: RowId(line.row),
+                stream: stream_of(line.stream),
+                text: line.text.to_owned(),
+                open: false,
+            })
+            .collect();
+        let mut total = extent.end;
+        for partial in store.partials(id) {
+            if total >= from && lines.len() < count as usize {
+                lines.push(OutputLine {
+                    number: total,
+                    row: RowId(partial.row),
+                    stream: stream_of(partial.stream),
+                    text: partial.text.to_owned(),
+                    open: true,
+                });
+            }
+            total += 1;
+        }
+        Answer::Output(OutputWindow { row, lines, total, dropped: extent.start })
     }
 
     /// Reads a stream to its end. `terminal` also gets the bytes, for the screen.
     pub(super) fn read(&self, row: RowId, mut stream: OutputStream, terminal: bool) {
         let output = self.clone();
-        let kind = match stream.kind() {
-            StreamKind::Terminal => Stream::Terminal,
-            StreamKind::Stdout => Stream::Stdout,
-            StreamKind::Stderr => Stream::Stderr,
-        };
+        let kind = stream_of(stream.stream);
         tokio::spawn(async move {
             loop {
                 let bytes = match stream.read_chunk().await {
@@ -113,14 +145,32 @@ impl Output {
                 &mut *self.grown.rows.lock().unwrap_or_else(PoisonError::into_inner),
             );
             let (revision, lines) = {
-                let store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
-                let lines = rows.iter().map(|row| (*row, store.total(Some(row.0)))).collect();
-                (store.revision(), lines)
+                let store = self.store();
+                let lines = rows.iter().map(|row| (*row, store.extent(Some(row.0)).end)).collect();
+                (store.revision(None), lines)
             };
             let grew = ShellInput::Core(Input::OutputGrew(revision, lines));
             if self.inputs.send(grew).await.is_err() {
                 return;
             }
         }
+    }
+}
+
+fn stream_of(kind: StreamKind) -> Stream {
+    match kind {
+        StreamKind::Stdout => Stream::Stdout,
+        StreamKind::Stderr => Stream::Stderr,
+        StreamKind::Terminal => Stream::Terminal,
+        StreamKind::Console => Stream::Console,
+    }
+}
+
+fn kind_of(stream: Stream) -> StreamKind {
+    match stream {
+        Stream::Stdout => StreamKind::Stdout,
+        Stream::Stderr => StreamKind::Stderr,
+        Stream::Terminal => StreamKind::Terminal,
+        Stream::Console => StreamKind::Console,
     }
 }

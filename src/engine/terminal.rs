@@ -40,7 +40,7 @@ impl Terminal {
     }
 
     /// Somebody typed.
-    pub(super) fn input(&self, bytes: Vec<u8>) {
+    pub(super) fn input(&self, bytes: &[u8]) {
         if let Err(error) = self.handle.write(bytes) {
             tracing::warn!("the program does not read its terminal: {error}");
         }

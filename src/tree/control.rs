@@ -5,7 +5,7 @@ use super::settle::Wait;
 use super::{Asker, Tree};
 use crate::dap::message::Response;
 use daptree_model::{
-    Answer, ClientId, Command, EngineError, Event, Follow, Op, RowId, RowState, StopNumber,
+    Answer, ClientId, Command, EngineError, Follow, Op, RowId, RowState, StopNumber,
     ToEngine,
 };
 use serde_json::json;

@@ -5,7 +5,7 @@ use super::requests::{ANSWER, Asked};
 use super::timers::Timer;
 use super::{Asker, ConnectionId, ConnectionRole, Effect, Phase, Run, Seen, Tree};
 use daptree_model::{
-    Answer, End, EndStatus, EngineError, Event, Follow, ProcessKey, Row, RowId, RowState, TreeState,
+    Answer, End, EndStatus, EngineError, Event, ProcessKey, Row, RowId, RowState, TreeState,
 };
 use serde_json::json;
 
