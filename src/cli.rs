@@ -17,6 +17,9 @@ pub use breakpoint::{BreakpointSpec, LocationError};
 /// The exit status of a wrong command line.
 pub const USAGE_STATUS: u8 = 2;
 
+const LOC_HELP: &str =
+    "Set a breakpoint in every session: FILE:LINE, or \"FILE:LINE if CONDITION\"";
+
 /// What the command line asks for.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Invocation {
@@ -126,8 +129,8 @@ enum Verb {
 #[derive(Debug, Args)]
 #[command(override_usage = "daptree [run] [OPTIONS] [--] PROGRAM [ARGS]...")]
 struct RunWords {
-    /// Set a breakpoint in every session: FILE:LINE, or "FILE:LINE if CONDITION"
-    #[arg(short, long = "breakpoint", value_name = "LOC")]
+    /// A breakpoint for every session.
+    #[arg(short, long = "breakpoint", value_name = "LOC", help = LOC_HELP)]
     breakpoint: Vec<OsString>,
     /// Exception filters, such as userUnhandled, uncaught or raised
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
@@ -148,7 +151,7 @@ struct RunWords {
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
     /// Set a variable in the program's environment
-    #[arg(long, value_name = "K=V", value_parser = clap::builder::OsStringValueParser::new().try_map(assignment))]
+    #[arg(long, value_name = "K=V", value_parser = clap::builder::OsStringValueParser::new().try_map(|text| assignment(&text)))]
     env: Vec<(OsString, OsString)>,
     /// Accept breakpoints in files that are not there yet
     #[arg(long)]
@@ -164,8 +167,8 @@ struct RunWords {
 #[derive(Debug, Args)]
 #[command(override_usage = "daptree trace [OPTIONS] -- PROGRAM [ARGS]...")]
 struct TraceWords {
-    /// Set a breakpoint in every session: FILE:LINE, or "FILE:LINE if CONDITION"
-    #[arg(short, long = "breakpoint", value_name = "LOC")]
+    /// A breakpoint for every session.
+    #[arg(short, long = "breakpoint", value_name = "LOC", help = LOC_HELP)]
     breakpoint: Vec<OsString>,
     /// Evaluate an expression at every stop, in the top frame
     #[arg(long, value_name = "EXPR", allow_hyphen_values = true)]
@@ -296,7 +299,7 @@ fn filters(typed: Vec<String>) -> Vec<String> {
         .collect()
 }
 
-fn assignment(text: OsString) -> Result<(OsString, OsString), String> {
+fn assignment(text: &OsStr) -> Result<(OsString, OsString), String> {
     use std::os::unix::ffi::OsStrExt as _;
     let bytes = text.as_bytes();
     match bytes.iter().position(|byte| *byte == b'=') {

@@ -103,16 +103,23 @@ pub fn default_interpreter(
 
 /// The command that runs a launch under debugpy: it connects to the adapter that listens for
 /// it at `host:port`, waits for a client, and then runs the program. debugpy is named by its
-/// folder, so that nothing is added to the program's PYTHONPATH.
+/// folder, so that nothing is added to the program's PYTHONPATH. With `launcher` (see
+/// [`shim::write_launcher`]) the program finds itself as Python alone would start it; without
+/// it debugpy's own ways show: code after `-c` is not `__main__`, a file named relatively has a
+/// relative `__file__` and `sys.path[0] == ""`, and tracebacks hold debugpy's frames.
 pub fn debuggee_command(
     launch: &Launch,
+    launcher: Option<&Path>,
     debugpy_dir: &Path,
     host: &str,
     port: u16,
 ) -> Vec<OsString> {
     let mut command = vec![launch.interpreter.path.clone().into_os_string()];
     command.extend(launch.flags.iter().cloned());
-    command.push(debugpy_dir.join("debugpy").into_os_string());
+    match launcher {
+        Some(launcher) => command.extend([launcher.into(), debugpy_dir.into()]),
+        None => command.push(debugpy_dir.join("debugpy").into_os_string()),
+    }
     let address = if host.contains(':') {
         format!("[{host}]:{port}")
     } else {

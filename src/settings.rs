@@ -109,7 +109,7 @@ impl Settings {
             let before = text.as_bytes().get(..start).unwrap_or_default();
             SettingsError::Wrong {
                 path: path.to_path_buf(),
-                line: 1 + before.iter().filter(|byte| **byte == b'\n').count(),
+                line: before.split(|byte| *byte == b'\n').count(),
                 what: error.message().trim().replace('\n', " "),
             }
         })?;

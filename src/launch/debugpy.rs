@@ -1,9 +1,12 @@
 //! Which debugpy serves an interpreter: its own, or the copy that daptree keeps in its data
 //! folder. It must not know of the protocol, only of the package and where it lies.
 
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use super::interpreter::{Interpreter, OwnDebugpy};
+use super::error::LaunchError;
+use super::interpreter::{HowFound, Interpreter, OwnDebugpy};
+use super::search::{self, Env};
 
 mod install;
 pub mod pins;
@@ -113,6 +116,46 @@ pub fn find(interpreter: &Interpreter, data: &Path) -> Option<Debugpy> {
     let build = Build::of(interpreter);
     let pure_will_do = !interpreter.facts.has_pip;
     managed(data, &build).or_else(|| managed(data, &Build::Pure).filter(|_| pure_will_do))
+}
+
+/// The oldest Python that runs the adapter of [`pins::VERSION`]; the debuggee's side runs on
+/// older ones too.
+pub const OLDEST_ADAPTER: (u32, u32) = (3, 10);
+
+/// The interpreter to run the adapter with: the program's own, or where that is too old for it
+/// another one on PATH. Blocks while that one is asked about itself.
+pub fn adapter_interpreter(
+    program: &Interpreter,
+    debugpy: &Debugpy,
+    env: &[(OsString, OsString)],
+    cwd: &Path,
+) -> Result<Interpreter, LaunchError> {
+    if program.version >= OLDEST_ADAPTER {
+        return Ok(program.clone());
+    }
+    let names = [
+        "python3",
+        "python",
+        "python3.14",
+        "python3.13",
+        "python3.12",
+        "python3.11",
+    ];
+    let other = names
+        .iter()
+        .chain(&["python3.10"])
+        .filter_map(|name| search::on_path(OsStr::new(name), Env(env), cwd))
+        .filter_map(|path| Interpreter::probe(&path, HowFound::Path, env, cwd).ok())
+        .find(|other| other.version >= OLDEST_ADAPTER);
+    match (other, debugpy.origin) {
+        (Some(other), _) => Ok(other),
+        // A version that pip chose for this interpreter may run on it.
+        (None, Origin::Own) if debugpy.version != pins::VERSION => Ok(program.clone()),
+        (None, _) => Err(LaunchError::NoAdapterPython {
+            interpreter: program.path.clone(),
+            version: program.version,
+        }),
+    }
 }
 
 /// daptree knows the ways of 1.8; a build of it without `parent_session_pid` cannot join.

@@ -109,6 +109,14 @@ pub enum LaunchError {
         /// Who asked for it.
         how: String,
     },
+    /// debugpy's adapter needs a newer interpreter than the program's.
+    #[error("{}: debugging Python {}.{} needs a Python 3.10 or newer beside it, for debugpy's adapter; put one on PATH", interpreter.display(), version.0, version.1)]
+    NoAdapterPython {
+        /// The program's interpreter.
+        interpreter: PathBuf,
+        /// Its version.
+        version: (u32, u32),
+    },
     /// The working folder is not there.
     #[error("{}: no such folder to run in; correct --cwd", .0.display())]
     MissingCwd(PathBuf),
@@ -116,7 +124,5 @@ pub enum LaunchError {
 
 impl LaunchError {
     /// The exit status daptree ends with.
-    pub fn exit_status(&self) -> u8 {
-        125
-    }
+    pub const EXIT_STATUS: u8 = 125;
 }

@@ -1,5 +1,5 @@
 //! The command line of Python itself: where its flags end and what they run. It follows
-//! CPython's own rules and must not know of files or of the debugger.
+//! the reference implementation's own rules and must not know of files or of the debugger.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
@@ -152,17 +152,11 @@ fn long_flag(
     }
     if name.starts_with(b"--jit") {
         // PyPy's way to set its compiler.
-        return match name {
-            b"--jit" => {
-                let value = next_word(rest, "--jit")?;
-                flags.extend([word.to_owned(), value]);
-                Ok(())
-            }
-            _ => {
-                flags.push(word.to_owned());
-                Ok(())
-            }
-        };
+        flags.push(word.to_owned());
+        if name == b"--jit" {
+            flags.push(next_word(rest, "--jit")?);
+        }
+        return Ok(());
     }
     Err(NotRunnable::Mistake(format!(
         "there is no flag {}",
@@ -208,12 +202,15 @@ mod tests {
         parse(&line.iter().map(OsString::from).collect::<Vec<_>>())
     }
 
+    /// Typed, flags, target, arguments.
+    type Row<'a> = (&'a [&'a str], &'a [&'a str], Target, &'a [&'a str]);
+
     #[test]
     fn flags_end_where_python_ends_them() {
         let file = |name: &str| Target::File(name.into());
         let module = |name: &str| Target::Module(name.into());
         let code = |text: &str| Target::Code(text.into());
-        let table: Vec<(&[&str], &[&str], Target, &[&str])> = vec![
+        let table: Vec<Row<'_>> = vec![
             (&["main.py", "-m", "x"], &[], file("main.py"), &["-m", "x"]),
             (&["-u", "main.py", "-u"], &["-u"], file("main.py"), &["-u"]),
             (

@@ -160,7 +160,7 @@ impl<'a> Resolver<'a> {
             reason: error.to_string(),
         })?;
         match kind {
-            Kind::Interpreted(line) if self.is_python_interpreter(&line.interpreter) => {
+            Kind::Interpreted(line) if is_python_interpreter(&line.interpreter) => {
                 self.script(path, target, &line, args)
             }
             _ if is_python => {
@@ -322,14 +322,6 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// A name that says it, or a link to a file whose name says it.
-    fn is_python_interpreter(&self, interpreter: &OsStr) -> bool {
-        script::is_python_name(interpreter)
-            || Path::new(interpreter)
-                .canonicalize()
-                .is_ok_and(|real| script::is_python_name(real.as_os_str()))
-    }
-
     /// pyenv knows which of its versions has the command.
     fn ask_pyenv(&self, pyenv: &OsStr, shim: &Path, program: &str) -> Result<PathBuf, LaunchError> {
         let mut ask = Command::new(pyenv);
@@ -350,6 +342,13 @@ impl<'a> Resolver<'a> {
         }
         Err(unknown(answer.last_words()))
     }
+}
+
+/// A name that says it, or a link to a file whose name says it.
+fn is_python_interpreter(interpreter: &OsStr) -> bool {
+    let real = || Path::new(interpreter).canonicalize();
+    script::is_python_name(interpreter)
+        || real().is_ok_and(|real| script::is_python_name(real.as_os_str()))
 }
 
 fn names_python(command: &OsStr, path: &Path) -> bool {

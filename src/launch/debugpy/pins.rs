@@ -1,5 +1,5 @@
 //! The one version of debugpy that daptree fetches, with the SHA-256 of every file of it on
-//! PyPI. It must not know how they are fetched.
+//! the package index. It must not know how they are fetched.
 
 /// The version.
 pub const VERSION: &str = "1.8.22";

@@ -22,12 +22,12 @@ fn put(folder: &Path) {
     std::fs::write(folder.join("debugpy/__main__.py"), "").unwrap();
 }
 
-fn own(version: &str, joins: bool) -> Option<OwnDebugpy> {
-    Some(OwnDebugpy {
+fn own(version: &str, joins: bool) -> OwnDebugpy {
+    OwnDebugpy {
         version: version.to_owned(),
         folder: "/own".into(),
         joins,
-    })
+    }
 }
 
 #[test]
@@ -42,7 +42,7 @@ fn the_interpreters_own_is_taken_when_it_can_join() {
         ("1.9.0", true, Origin::Managed),
         ("2.0.0", true, Origin::Managed),
     ] {
-        interpreter.facts.debugpy = own(version, joins);
+        interpreter.facts.debugpy = Some(own(version, joins));
         let found = find(&interpreter, dir.path()).unwrap();
         assert_eq!(found.origin, origin, "{version} {joins}");
     }
@@ -234,4 +234,38 @@ fn an_interpreter_without_pip_borrows_one_from_pypi() {
         .output()
         .unwrap();
     assert_eq!(String::from_utf8_lossy(&asked.stdout).trim(), pins::VERSION);
+}
+
+#[test]
+fn an_old_program_gets_another_python_for_the_adapter() {
+    let mut old = bare();
+    let env = process_env();
+    let managed = Debugpy {
+        folder: "/d".into(),
+        version: pins::VERSION.to_owned(),
+        origin: Origin::Managed,
+    };
+    let own = Debugpy {
+        version: "1.8.9".to_owned(),
+        origin: Origin::Own,
+        ..managed.clone()
+    };
+    assert_eq!(
+        adapter_interpreter(&old, &managed, &[], Path::new("/")).unwrap(),
+        old
+    );
+    old.version = (3, 8);
+    let chosen = adapter_interpreter(&old, &managed, &env, Path::new("/")).unwrap();
+    assert!(chosen.version >= OLDEST_ADAPTER);
+    let refused = adapter_interpreter(&old, &managed, &[], Path::new("/")).unwrap_err();
+    assert!(
+        refused
+            .to_string()
+            .contains("Python 3.8 needs a Python 3.10"),
+        "{refused}"
+    );
+    assert_eq!(
+        adapter_interpreter(&old, &own, &[], Path::new("/")).unwrap(),
+        old
+    );
 }
