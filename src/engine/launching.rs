@@ -4,7 +4,7 @@
 use super::shell::{Ready, ShellInput};
 use crate::adapter::debugpy::Debugpy as DebugpyPolicy;
 use crate::launch::debugpy::{self, Debugpy};
-use crate::launch::{self, Ambient, Launch, LaunchOptions, shim};
+use crate::launch::{self, Ambient, Interpreter, Launch, LaunchOptions, shim};
 use crate::process::reaper::Reaper;
 use crate::process::spawn::{self, SpawnPlan, Spawned, StdinSource, Stdio};
 use crate::process::stream::OutputStream;
@@ -68,13 +68,15 @@ impl Workshop {
 
     async fn bring_up(&self, run: Run, request: &LaunchRequest) -> Result<Ready, String> {
         let found = self.look_up(run, request).await?;
-        let (launch, debugpy) = found;
-        let shim = shim::write_shim(&self.folders.data).map_err(|error| {
-            let data = self.folders.data.display();
-            format!("{data}: the adapter's shim cannot be written there: {error}; set DAPTREE_DATA_DIR to another folder")
-        })?;
-        let command =
-            shim::adapter_command(&launch.interpreter, &shim, &debugpy.folder, &launch.env);
+        let (launch, debugpy, adapter_python) = found;
+        let data = &self.folders.data;
+        let unwritable = |error: std::io::Error| {
+            let data = data.display();
+            format!("{data}: what starts the adapter cannot be written there: {error}; set DAPTREE_DATA_DIR to another folder")
+        };
+        let shim = shim::write_shim(data).map_err(unwritable)?;
+        let launcher = shim::write_launcher(data).map_err(unwritable)?;
+        let command = shim::adapter_command(&adapter_python, &shim, &debugpy.folder, &launch.env);
         let fifo = Fifo::make(&self.folders, run)?;
         let (process, words) = self.start_adapter(run, &command, &launch, &fifo)?;
         let endpoint = self.endpoint(process, &fifo, &words).await;
@@ -91,7 +93,7 @@ impl Workshop {
             host,
             port,
         };
-        Ok(Ready { prepared, launch, debugpy, adapter: process, words })
+        Ok(Ready { prepared, launch, launcher, debugpy, adapter: process, words })
     }
 
     /// Finds the interpreter and debugpy; may fetch the latter.
@@ -99,7 +101,7 @@ impl Workshop {
         &self,
         run: Run,
         request: &LaunchRequest,
-    ) -> Result<(Launch, Debugpy), String> {
+    ) -> Result<(Launch, Debugpy, Interpreter), String> {
         let options = LaunchOptions {
             python: request.python.as_ref().map(|path| path.clone().into_os_string()),
             settings_python: self.settings_python.clone(),
@@ -119,7 +121,14 @@ impl Workshop {
             };
             let debugpy = debugpy::find_or_install(&launch.interpreter, &data, &mut progress)
                 .map_err(|error| error.to_string())?;
-            Ok((launch, debugpy))
+            let adapter = debugpy::adapter_interpreter(
+                &launch.interpreter,
+                &debugpy,
+                &launch.env,
+                &launch.cwd,
+            )
+            .map_err(|error| error.to_string())?;
+            Ok((launch, debugpy, adapter))
         };
         tokio::task::spawn_blocking(work)
             .await

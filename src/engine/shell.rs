@@ -19,6 +19,7 @@ use daptree_model::{
     ClientId, FromEngine, LaunchRequest, ReadOp, Reply, RowId, Stdio as WantedStdio, ToEngine,
 };
 use std::collections::{BTreeMap, VecDeque};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
@@ -50,6 +51,8 @@ pub(super) enum ShellInput {
 pub(super) struct Ready {
     pub prepared: Prepared,
     pub launch: Launch,
+    /// What runs the program under debugpy as Python itself would.
+    pub launcher: PathBuf,
     pub debugpy: Debugpy,
     pub adapter: ProcessKey,
     pub words: LastWords,
@@ -59,6 +62,7 @@ pub(super) struct Ready {
 #[derive(Debug)]
 struct RunData {
     launch: Launch,
+    launcher: PathBuf,
     debugpy: Debugpy,
     request: Option<Arc<LaunchRequest>>,
     adapter: ProcessKey,
@@ -386,7 +390,7 @@ impl Shell {
     }
 
     fn adapter_up(&mut self, run: Run, ready: Ready) {
-        let Ready { prepared, launch, debugpy, adapter, words } = ready;
+        let Ready { prepared, launch, launcher, debugpy, adapter, words } = ready;
         let ended = self.workshop.reaper.watch(adapter);
         let inputs = self.workshop.inputs.clone();
         tokio::spawn(async move {
@@ -406,14 +410,16 @@ impl Shell {
             keeper.add(adapter, true);
         }
         let request = self.requests.get(&run).cloned();
-        self.runs.insert(run, RunData { launch, debugpy, request, adapter });
+        self.runs.insert(run, RunData { launch, launcher, debugpy, request, adapter });
         self.feed(Input::AdapterReady(run, prepared));
     }
 
     fn spawn_root(&mut self, run: Run, host: &str, port: u16) -> Result<ProcessKey, String> {
         let data = self.runs.get(&run).ok_or("its adapter is gone")?;
         let launch = &data.launch;
-        let argv = launch::debuggee_command(launch, &data.debugpy.folder, host, port);
+        let launcher = Some(data.launcher.as_path());
+        let folder = &data.debugpy.folder;
+        let argv = launch::debuggee_command(launch, launcher, folder, host, port);
         let mut env = launch.env.clone();
         env.retain(|(name, _)| name != "DAPTREE_TREE");
         env.push(("DAPTREE_TREE".into(), mark(run).into()));
