@@ -6,6 +6,8 @@ use crate::process::testing::{LONG, Piped, wait_until};
 use std::time::Instant;
 use tokio::time::timeout;
 
+const MARK: &str = "keeper-test-mark";
+const MARKED: &str = "# in the tree's environment";
 const ROLE: &str = "DAPTREE_TEST_ROLE";
 
 fn keeper_command() -> KeeperCommand {
@@ -53,11 +55,7 @@ fn engine() {
         if !var("TO_MARK").is_empty() {
             keeper.mark(&var("TO_MARK"), true);
         }
-        if var("ORDERLY") == "yes" {
-            assert!(keeper.bye().await);
-            std::process::exit(0);
-        }
-        // Everything is told once the keeper has read it: its queue is empty.
+        assert!(keeper.written().await);
         println!("\nready {}", keeper.key().unwrap().pid);
         std::future::pending::<()>().await;
     });
@@ -85,11 +83,18 @@ fn start_engine(variables: &[(&str, String)]) -> (Piped, ProcessKey) {
     (engine, table::key_of(keeper).unwrap())
 }
 
+/// A program that does `setup`, tells its pid and waits for signals.
 fn sleeper(setup: &str) -> (Piped, ProcessKey) {
+    // Whatever becomes of the test, nothing of it stays behind for long.
     let script = format!(
-        "import os,signal\n{setup}\nprint(os.getpid(), flush=True)\nwhile True: signal.pause()\n"
+        "import os,signal\n{setup}\nsignal.alarm(60)\n\
+         print(os.getpid(), flush=True)\nwhile True: signal.pause()\n"
     );
-    let mut program = Piped::start(&["python3", "-c", &script]);
+    let mut program = Piped::start_with(&["python3", "-c", &script], |command| {
+        if setup.contains(MARKED) {
+            command.env(table::MARK_VARIABLE, MARK);
+        }
+    });
     let key = table::key_of(program.number()).unwrap();
     (program, key)
 }
@@ -136,20 +141,12 @@ fn messages_are_one_json_object_a_line() {
 #[test]
 fn after_kill_9_of_the_engine_everything_is_gone_within_five_seconds() {
     let (_deaf, deaf) = sleeper("signal.signal(15, signal.SIG_IGN)");
-    let (_far, parent) = sleeper("if os.fork() == 0: os.setsid()");
+    let (_far, parent) = sleeper(
+        "if os.fork() == 0:\n    os.setsid()\n    signal.alarm(60)\n    while True: signal.pause()",
+    );
     let (_stopped, stopped) = sleeper("");
     let (_kept, kept) = sleeper("");
-    let mut marked = Piped::start_with(
-        &[
-            "sh",
-            "-c",
-            "(setsid sh -c 'echo $$; exec cat >/dev/null' <&0 &) ; read x",
-        ],
-        |command| {
-            command.env(table::MARK_VARIABLE, "keeper-test-mark");
-        },
-    );
-    let orphan = table::key_of(marked.number()).unwrap();
+    let (_marked, orphan) = sleeper(&format!("{MARKED}\nif os.fork(): os._exit(0)\nos.setsid()"));
     wait_until("a child", || !table::descendants(&[parent.pid]).is_empty());
     let far = table::descendants(&[parent.pid])[0];
     for key in [stopped, kept] {
@@ -163,7 +160,7 @@ fn after_kill_9_of_the_engine_everything_is_gone_within_five_seconds() {
             format!("{} {} {}", deaf.pid, parent.pid, stopped.pid),
         ),
         ("TO_KEEP", kept.pid.to_string()),
-        ("TO_MARK", "keeper-test-mark".to_owned()),
+        ("TO_MARK", MARK.to_owned()),
     ]);
     // What a terminal or a service manager sends does not end the keeper.
     for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
