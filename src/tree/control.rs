@@ -5,7 +5,7 @@ use super::settle::Wait;
 use super::{Asker, Tree};
 use crate::dap::message::Response;
 use daptree_model::{
-    Answer, ClientId, Command, EngineError, Event, Follow, Op, RowId, RowState, StopNumber,
+    Answer, ClientId, Command, EngineError, Follow, Op, RowId, RowState, StopNumber,
     ToEngine,
 };
 use serde_json::json;
@@ -150,7 +150,6 @@ impl Tree {
                 view.state = RowState::Paused;
                 view.stopped = Some(stopped);
             });
-            self.event(Event::Stopped { row, stop });
         }
         if let Some(asker) = asker {
             self.reply(asker, result.map(|_| Answer::Done));
