@@ -5,8 +5,7 @@ use super::settle::Wait;
 use super::{Asker, Tree};
 use crate::dap::message::Response;
 use daptree_model::{
-    Answer, ClientId, Command, EngineError, Follow, Op, RowId, RowState, StopNumber,
-    ToEngine,
+    Answer, ClientId, Command, EngineError, Follow, Op, RowId, RowState, StopNumber, ToEngine,
 };
 use serde_json::json;
 

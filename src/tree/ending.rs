@@ -51,6 +51,18 @@ pub(super) struct Ending {
     forced: bool,
 }
 
+impl Ending {
+    /// Whether it ends this row with all below it.
+    pub(super) fn is_of(&self, row: RowId) -> bool {
+        self.top == row
+    }
+
+    /// Who is told.
+    pub(super) fn asker(&self) -> Option<Asker> {
+        self.asker
+    }
+}
+
 impl Tree {
     /// The kernel says that a process is gone.
     pub(super) fn process_gone(&mut self, process: ProcessKey, status: EndStatus) {

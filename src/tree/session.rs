@@ -21,7 +21,6 @@ const CUT: u64 = 1_000;
 impl Tree {
     pub(super) fn connection_opened(&mut self, connection: ConnectionId) {
         let Some(data) = self.connections.get_mut(&connection) else {
-            self.effect(Effect::Close(connection));
             return;
         };
         if data.phase != Phase::Opening {
