@@ -396,6 +396,9 @@ impl Tree {
         if !live {
             return;
         }
+        // It may have stopped before its attach was answered.
+        self.arrive(row);
+        self.resumed(row);
         self.count_released(row, why);
         self.announce(row);
         if let Some(report) = report {

@@ -627,6 +627,10 @@ impl Tree {
             };
             let (connection, process) = (data.connection, data.view.process);
             let parked = data.adopt_by.is_some();
+            self.arrive(id);
+            let Some(data) = self.rows.get(&id) else {
+                continue;
+            };
             if id != row && data.view.is_session() {
                 released += 1;
             }

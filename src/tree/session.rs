@@ -223,6 +223,8 @@ impl Tree {
             Asked::Initialize => match result {
                 Ok(response) => self.capable(connection, row, response),
                 Err(EngineError::Gone(_)) => {}
+                // A session that works is not given up for an answer that got lost.
+                Err(_) if self.phase(connection) >= Some(Phase::Live) => {}
                 Err(error) => self.attach_failed(connection, &reason(&error)),
             },
             Asked::Attach => match result {

@@ -2,7 +2,6 @@
 //! simulation. They must not touch processes, sockets or clocks.
 
 mod adoption;
-
 mod exec;
-
 mod harness;
+mod simulation;
