@@ -170,7 +170,10 @@ impl Tree {
             Input::Surveyed(run, alive) => self.surveyed(run, &alive),
             Input::OutputGrew(revision, lines) => {
                 self.output_revision = revision;
-                self.output.extend(lines);
+                let known = lines
+                    .into_iter()
+                    .filter(|(row, _)| self.rows.contains_key(row));
+                self.output.extend(known);
                 self.dirty = true;
             }
             Input::Wake => {}

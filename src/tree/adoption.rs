@@ -2,10 +2,10 @@
 //! the child is let go; nothing stays parked.
 
 use super::timers::Timer;
-use super::{ConnectionId, ConnectionRole, Effect, Run, Seen, Tree};
+use super::{ConnectionId, ConnectionRole, Effect, Phase, Run, Seen, Tree};
 use crate::adapter::{Identity, Report, Role};
 use crate::dap::message::Request;
-use daptree_model::{Follow, Row, RowId, RowState, StopNumber, TreeState};
+use daptree_model::{Follow, Row, RowId, RowState, StopNumber};
 use serde_json::json;
 
 /// What is not adopted this long after its report is released, in ms.
@@ -86,11 +86,18 @@ impl Tree {
         let Some(tree) = self.tree_of(run) else {
             return;
         };
-        if tree.state != TreeState::Running {
-            // It is being ended with its tree; it must not stay parked until then.
+        let state = tree.state.clone();
+        if !state.is_live() || self.is_ending(reporter) {
+            // It must neither stay parked nor outlive what it belongs to.
             self.refuse(&reported, None);
+            if state.is_live() {
+                self.end_processes(vec![child.process]);
+            }
             return;
         }
+        let Some(tree) = self.tree_of(run) else {
+            return;
+        };
         let (Some(policy), cap) = (tree.policy.clone(), tree.request.max_children) else {
             return;
         };
@@ -270,6 +277,8 @@ impl Tree {
             view.reason = None;
             view.state = RowState::Adopting;
             view.stopped = None;
+            view.held = false;
+            view.pausing = false;
         });
         self.announce(row);
         self.timers.set(by, Timer::Adoption(row));
@@ -290,8 +299,17 @@ impl Tree {
         else {
             return;
         };
-        if let Some(run) = self.run_of(row) {
-            self.connect(row, run, ConnectionRole::Session, report.host, report.port);
+        let role = if data.releasing {
+            ConnectionRole::Release
+        } else {
+            ConnectionRole::Session
+        };
+        let tried = self
+            .connections
+            .values()
+            .any(|data| data.row == row && data.role == role && data.phase != Phase::Leaving);
+        if let Some(run) = self.run_of(row).filter(|_| !tried) {
+            self.connect(row, run, role, report.host, report.port);
         }
     }
 
@@ -304,25 +322,23 @@ impl Tree {
         else {
             return;
         };
-        if role == ConnectionRole::Release {
-            self.leave(connection, false);
-            return;
-        }
         let current = self
             .rows
             .get(&row)
             .is_some_and(|data| data.connection == Some(connection));
-        if !current {
-            return;
+        if role == ConnectionRole::Release || current {
+            self.close(connection);
+            self.not_attached(row, run, role, why);
         }
-        if let Some(data) = self.rows.get_mut(&row) {
-            data.connection = None;
-        }
-        self.close(connection);
-        let is_root = self
-            .rows
-            .get(&row)
-            .is_some_and(|data| data.report.is_none());
+    }
+
+    /// A session, or a release, did not come about and its connection is gone.
+    pub(super) fn not_attached(&mut self, row: RowId, run: Run, role: ConnectionRole, why: &str) {
+        let is_root = row == run.root
+            && self
+                .rows
+                .get(&row)
+                .is_some_and(|data| data.report.is_none());
         if is_root {
             let known = self.view(row).is_some_and(|view| view.process.is_some());
             if known {
@@ -343,7 +359,7 @@ impl Tree {
             .is_some_and(|by| self.now.after(AGAIN) < by);
         if held && in_time {
             self.timers.set(self.now.after(AGAIN), Timer::Attach(row));
-        } else {
+        } else if role == ConnectionRole::Session {
             self.adoption_failed(row, why);
         }
     }
@@ -355,10 +371,10 @@ impl Tree {
         let Some(by) = data.adopt_by else {
             return;
         };
-        if by > self.now || !data.is_live() {
+        if by > self.now || !(data.is_live() || data.releasing) {
             return;
         }
-        if data.view.follow == Follow::Released {
+        if data.releasing {
             // Letting it go did not work either: it would stay parked, and its parent with it.
             self.end_parked(row);
         } else {
@@ -380,6 +396,9 @@ impl Tree {
         if !live {
             return;
         }
+        // It may have stopped before its attach was answered.
+        self.arrive(row);
+        self.resumed(row);
         self.count_released(row, why);
         self.announce(row);
         if let Some(report) = report {
@@ -421,6 +440,7 @@ impl Tree {
         let by = self.now.after(RELEASE);
         if let Some(data) = self.rows.get_mut(&row) {
             data.adopt_by = Some(by);
+            data.releasing = true;
             data.report = Some(report.clone());
         }
         self.timers.set(by, Timer::Adoption(row));
@@ -433,20 +453,45 @@ impl Tree {
         );
     }
 
+    /// Turns an adoption under way into a release: its session ends as soon as it is there.
+    pub(super) fn adopt_to_release(&mut self, row: RowId) {
+        let by = self.now.after(RELEASE);
+        let Some(data) = self.rows.get_mut(&row) else {
+            return;
+        };
+        data.releasing = true;
+        data.adopt_by = Some(by);
+        let session = data.connection.take();
+        self.timers.set(by, Timer::Adoption(row));
+        if let Some(data) = session.and_then(|session| self.connections.get_mut(&session)) {
+            data.role = ConnectionRole::Release;
+        }
+    }
+
     /// The release went through.
     pub(super) fn released(&mut self, row: RowId) {
-        if let Some(data) = self.rows.get_mut(&row) {
-            data.adopt_by = None;
-            data.report = None;
+        let Some(data) = self.rows.get_mut(&row) else {
+            return;
+        };
+        data.adopt_by = None;
+        data.releasing = false;
+        data.report = None;
+        let (root, process, detached) = (data.view.root, data.view.process, !data.is_live());
+        if let Some(process) = process.filter(|_| detached) {
+            self.effect(Effect::Forget(process));
         }
+        self.check_over(root);
+        self.shutdown_advance(&[]);
     }
 
     fn end_parked(&mut self, row: RowId) {
         let Some(process) = self.view(row).and_then(|view| view.process) else {
             return;
         };
-        self.released(row);
         if let Some(data) = self.rows.get_mut(&row) {
+            data.adopt_by = None;
+            data.releasing = false;
+            data.report = None;
             data.cause = Some("ended by daptree: the adapter would not let it go".to_owned());
         }
         let name = self
@@ -455,13 +500,8 @@ impl Tree {
             .unwrap_or_default();
         let message = format!("{name} ({process}) was ended: its adapter would not let it run");
         self.notice("ended", message, Some(row), true);
-        self.last_operation += 1;
-        let operation = self.last_operation;
-        self.effect(Effect::EndProcesses {
-            operation,
-            processes: vec![process],
-            whole: None,
-        });
+        self.end_processes(vec![process]);
+        self.shutdown_advance(&[]);
     }
 
     /// Asks the program for the name it gave to a process.

@@ -5,8 +5,7 @@ use super::settle::Wait;
 use super::{Asker, Tree};
 use crate::dap::message::Response;
 use daptree_model::{
-    Answer, ClientId, Command, EngineError, Follow, Op, RowId, RowState, StopNumber,
-    ToEngine,
+    Answer, ClientId, Command, EngineError, Follow, Op, RowId, RowState, StopNumber, ToEngine,
 };
 use serde_json::json;
 
@@ -123,7 +122,7 @@ impl Tree {
         let what = Asked::Resume { stop };
         // Running from here on, so that a second key press is not a second request.
         if let Some(data) = self.rows.get_mut(&row) {
-            data.resuming.clone_from(&data.view.stopped);
+            data.resuming = data.view.stopped.clone().map(|stopped| (stop, stopped));
         }
         self.resumed(row);
         self.ask_row(row, command, arguments, what, asker);
@@ -139,16 +138,16 @@ impl Tree {
         let stopped = self
             .rows
             .get_mut(&row)
-            .and_then(|data| data.resuming.take());
+            .and_then(|data| data.resuming.take_if(|(of, _)| *of == stop));
         let refused = matches!(result, Err(EngineError::Refused { .. }));
         let same = self
             .view(row)
             .is_some_and(|view| view.stop == stop && view.state == RowState::Running);
-        if refused && same {
+        if let Some((_, stopped)) = stopped.filter(|_| refused && same) {
             // It never ran on.
             self.change_row(row, |view| {
                 view.state = RowState::Paused;
-                view.stopped = stopped;
+                view.stopped = Some(stopped);
             });
         }
         if let Some(asker) = asker {
@@ -165,6 +164,13 @@ impl Tree {
         }
         if view.state != RowState::Running {
             return Err(wrong_state(row, view.state, "pause", "running"));
+        }
+        let stops = self
+            .rows
+            .get(&row)
+            .is_some_and(|data| data.arriving.is_some());
+        if stops || view.pausing {
+            return Ok(());
         }
         self.change_row(row, |view| view.pausing = true);
         // Any thread will do: the adapter stops them all, and reports the one that stopped.
@@ -190,12 +196,27 @@ impl Tree {
 
     fn pause_all(&mut self, row: RowId) -> Result<Answer, EngineError> {
         self.view(row).ok_or(EngineError::UnknownSession(row))?;
-        let told = self
-            .subtree(row)
-            .into_iter()
-            .filter(|id| self.pause(*id).is_ok())
-            .count();
-        Ok(Answer::Told(u32::try_from(told).unwrap_or(u32::MAX)))
+        let mut told: u32 = 0;
+        for id in self.subtree(row) {
+            let before = self.view(id).is_some_and(|view| view.pausing);
+            if self.pause(id).is_ok() {
+                told += 1;
+                if let Some(data) = self.rows.get_mut(&id).filter(|_| !before) {
+                    data.hold = data.view.pausing;
+                }
+            }
+        }
+        Ok(Answer::Told(told))
+    }
+
+    /// A pause was refused or not answered: nothing is on its way.
+    pub(super) fn pause_failed(&mut self, row: RowId) {
+        if let Some(data) = self.rows.get_mut(&row) {
+            data.hold = false;
+        }
+        if self.view(row).is_some_and(|view| view.pausing) {
+            self.change_row(row, |view| view.pausing = false);
+        }
     }
 
     fn wait(&mut self, asker: Asker, row: RowId, timeout_ms: u64) {

@@ -11,6 +11,8 @@ use serde_json::json;
 
 /// How long a child's own session may take to end its process, in ms.
 const ASKED: u64 = 700;
+/// How long a process that is being started is waited for, in ms.
+const SPAWNING: u64 = 5_000;
 /// How long the kernel's word may lag behind the end of all processes, in ms.
 const LAG: u64 = 500;
 /// How long a connection stays open after its process is gone, for last words, in ms.
@@ -49,30 +51,52 @@ pub(super) struct Ending {
     forced: bool,
 }
 
+impl Ending {
+    /// Whether it ends this row with all below it.
+    pub(super) fn is_of(&self, row: RowId) -> bool {
+        self.top == row
+    }
+
+    /// Who is told.
+    pub(super) fn asker(&self) -> Option<Asker> {
+        self.asker
+    }
+}
+
 impl Tree {
     /// The kernel says that a process is gone.
     pub(super) fn process_gone(&mut self, process: ProcessKey, status: EndStatus) {
         if let Some(row) = self.live_row_of(process) {
             self.row_ended(row, status);
+            return;
+        }
+        let parked = self
+            .rows
+            .iter()
+            .find(|(_, data)| data.releasing && data.view.process == Some(process))
+            .map(|(row, _)| *row);
+        if let Some(row) = parked {
+            self.released(row);
         }
     }
 
     fn row_ended(&mut self, row: RowId, status: EndStatus) {
-        if self
-            .rows
-            .get(&row)
-            .is_some_and(|data| data.arriving.is_some())
-        {
-            self.arrive(row);
-        }
+        self.arrive(row);
+        self.fell(row);
         let at_ms = self.now.0;
         let Some(data) = self.rows.get_mut(&row) else {
             return;
         };
         data.adopt_by = None;
+        data.releasing = false;
         data.report = None;
         let connection = data.connection;
-        let cause = data.cause.clone();
+        // Who stands at a stop does not end by itself.
+        let stood = data.fell_at.take().map(|place| {
+            let file = place.path.rsplit('/').next().unwrap_or(&place.path);
+            format!("ended while stopped at {file}:{}", place.line)
+        });
+        let cause = data.cause.clone().or(stood);
         let end = End {
             status,
             cause: cause.clone(),
@@ -163,10 +187,7 @@ impl Tree {
             number: tree.run,
         };
         let root_gone = self.view(root).is_some_and(Row::is_ended);
-        let lives = self
-            .rows
-            .values()
-            .any(|data| data.view.root == root && data.is_live() && data.view.is_session());
+        let lives = self.holds_its_tree(root);
         let reports = self.reports.values().any(|reported| {
             self.connections
                 .get(&reported.connection())
@@ -180,6 +201,15 @@ impl Tree {
         }
         let known = self.live_processes(root);
         self.effect(Effect::Survey(run, known));
+    }
+
+    /// Whether a tree has a live session, or a process that is not let go yet.
+    fn holds_its_tree(&self, root: RowId) -> bool {
+        self.rows.values().any(|data| {
+            data.view.root == root
+                && data.is_live()
+                && (data.view.is_session() || data.adopt_by.is_some())
+        })
     }
 
     fn live_processes(&self, root: RowId) -> Vec<ProcessKey> {
@@ -217,11 +247,7 @@ impl Tree {
                 return;
             }
         }
-        let lives = self
-            .rows
-            .values()
-            .any(|data| data.view.root == run.root && data.is_live() && data.view.is_session());
-        if lives {
+        if self.holds_its_tree(run.root) {
             return;
         }
         let left = alive.iter().map(|seen| seen.process.pid).collect();
@@ -300,20 +326,55 @@ impl Tree {
         operation
     }
 
+    /// Whether a row belongs to what is being ended.
+    pub(super) fn is_ending(&self, row: RowId) -> bool {
+        let mut at = Some(row);
+        while let Some(id) = at {
+            if self.endings.values().any(|ending| ending.top == id) {
+                return true;
+            }
+            at = self.view(id).and_then(|view| view.parent);
+        }
+        false
+    }
+
+    /// Ends processes that nobody waits for.
+    pub(super) fn end_processes(&mut self, processes: Vec<ProcessKey>) {
+        self.last_operation += 1;
+        let operation = self.last_operation;
+        self.effect(Effect::EndProcesses {
+            operation,
+            processes,
+            whole: None,
+        });
+    }
+
     fn end_root(&mut self, operation: u64, run: Run) {
         let Some(tree) = self.tree_of(run) else {
             return;
         };
+        if tree.state == TreeState::Ended {
+            // What it left behind belongs to it all the same.
+            self.force_end(operation);
+            return;
+        }
         if !tree.state.is_live() {
-            // Nothing of it runs under us; what it left behind belongs to it all the same.
+            // Nothing of it runs, or it runs on its own.
             if let Some(ending) = self.endings.get_mut(&operation) {
                 ending.survivors = Some(Vec::new());
             }
             return;
         }
         let preparing = matches!(tree.state, TreeState::Preparing(_));
+        let spawning = preparing && tree.spawning;
         tree.state = TreeState::Ending;
         self.dirty = true;
+        if spawning {
+            // Its process is on its way: it is ended when it is there.
+            self.timers
+                .set(self.now.after(SPAWNING), Timer::Force(operation));
+            return;
+        }
         if preparing
             && self
                 .view(run.root)
@@ -322,6 +383,19 @@ impl Tree {
             self.change_row(run.root, |row| row.state = RowState::Ended);
         }
         self.force_end(operation);
+    }
+
+    /// The process of a root that is to be ended came, or will not come.
+    pub(super) fn end_spawned(&mut self, root: RowId) {
+        let waiting: Vec<u64> = self
+            .endings
+            .iter()
+            .filter(|(_, ending)| ending.top == root && !ending.forced)
+            .map(|(operation, _)| *operation)
+            .collect();
+        for operation in waiting {
+            self.force_end(operation);
+        }
     }
 
     /// A child is asked over its own session first, deepest first.
@@ -459,6 +533,12 @@ impl Tree {
                 self.remove_subtree(top);
                 closed
             }
+            Then::Restart if !self.shutdowns.is_empty() => {
+                if let Some(asker) = ending.asker {
+                    self.reply(asker, Err(EngineError::Cancelled));
+                }
+                closed
+            }
             Then::Restart => {
                 for child in self.subtree(top).into_iter().skip(1) {
                     self.remove_row(child);
@@ -486,11 +566,25 @@ impl Tree {
     }
 
     fn remove_row(&mut self, id: RowId) {
-        let live = self.rows.get(&id).filter(|data| data.is_live());
-        if let Some(process) = live.and_then(|data| data.view.process) {
+        let known = self.rows.get(&id);
+        let parked = known.is_some_and(|data| data.adopt_by.is_some());
+        let process = known
+            .filter(|data| data.is_live() || parked)
+            .and_then(|data| data.view.process);
+        if let Some(process) = process {
+            if parked {
+                // Nobody would let it go any more.
+                self.end_processes(vec![process]);
+            }
             self.effect(Effect::Forget(process));
         }
-        if let Some(connection) = self.rows.get(&id).and_then(|data| data.connection) {
+        let connections: Vec<ConnectionId> = self
+            .connections
+            .iter()
+            .filter(|(_, data)| data.row == id)
+            .map(|(connection, _)| *connection)
+            .collect();
+        for connection in connections {
             self.close(connection);
         }
         self.forget_breakpoint_answers(id);
@@ -532,18 +626,29 @@ impl Tree {
                 continue;
             };
             let (connection, process) = (data.connection, data.view.process);
+            let parked = data.adopt_by.is_some();
+            self.arrive(id);
+            let Some(data) = self.rows.get(&id) else {
+                continue;
+            };
             if id != row && data.view.is_session() {
                 released += 1;
             }
-            if let Some(connection) = connection {
-                self.leave(connection, false);
-            }
-            if let Some(process) = process {
-                self.effect(Effect::Forget(process));
+            if parked {
+                self.adopt_to_release(id);
+            } else {
+                if let Some(connection) = connection {
+                    self.leave(connection, false);
+                }
+                if let Some(process) = process {
+                    self.effect(Effect::Forget(process));
+                }
             }
             self.change_row(id, |view| {
                 view.state = RowState::Ended;
                 view.stopped = None;
+                view.held = false;
+                view.pausing = false;
                 view.end = Some(End {
                     status: EndStatus::Unknown,
                     cause: None,
@@ -581,13 +686,16 @@ impl Tree {
         self.shutdown_advance(&[]);
     }
 
-    fn shutdown_advance(&mut self, survivors: &[u32]) {
+    pub(super) fn shutdown_advance(&mut self, survivors: &[u32]) {
         if self.shutdowns.is_empty() {
             return;
         }
         self.shutdown_survivors.extend_from_slice(survivors);
-        // A restart under way does not start again.
         let over = self.endings.is_empty() && !self.trees.values().any(|t| t.state.is_live());
+        if over && self.rows.values().any(|data| data.releasing) {
+            // A tree was detached a moment ago: what was parked is not let go yet.
+            return;
+        }
         if !over {
             let again: Vec<RowId> = self
                 .trees

@@ -33,6 +33,11 @@ impl RowData {
         self.connection = None;
         self.report = None;
         self.adopt_by = None;
+        self.releasing = false;
+        self.adapter_breakpoints.clear();
+        self.resuming = None;
+        self.hold = false;
+        self.fell_at = None;
         self.terminated = false;
         self.named = false;
         self.naming = false;
@@ -61,6 +66,18 @@ impl Tree {
         data.begin_inspect(stop);
         data.inspect.threads = kept;
         data.inspect.stacks = stacks;
+        let connection = data.connection;
+        // What was asked before the change is not heard.
+        let old: Vec<_> = self
+            .pending
+            .iter()
+            .filter(|(key, pending)| Some(key.0) == connection && pending.what.is_fetch())
+            .map(|(key, pending)| (*key, pending.deadline))
+            .collect();
+        for (key, deadline) in old {
+            self.pending.remove(&key);
+            self.timers.cancel(deadline, Timer::Request(key.0, key.1));
+        }
         self.fetch(row);
     }
 
@@ -232,8 +249,23 @@ impl Tree {
         result: Result<&Response, EngineError>,
     ) {
         let stop = match &what {
-            Asked::Read(wanted) => {
-                self.read_answered(row, wanted, asker, result);
+            Asked::Read {
+                wanted,
+                stop,
+                changes,
+            } => {
+                let current = stop.map_or(Ok(()), |stop| self.check_stop(row, stop));
+                match (current, &result) {
+                    (Err(stale), Ok(_)) => {
+                        if let Some(asker) = asker {
+                            self.reply(asker, Err(stale));
+                        }
+                    }
+                    _ => self.read_answered(row, wanted, asker, result),
+                }
+                if *changes && self.view(row).is_some_and(daptree_model::Row::is_paused) {
+                    self.drop_inspect(row);
+                }
                 return;
             }
             Asked::SetVariable { stop } => {

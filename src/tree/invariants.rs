@@ -1,7 +1,9 @@
 //! What must hold after every step of the core. Checked in debug builds and in simulation.
 
 use super::Tree;
-use daptree_model::{RowId, RowState};
+use super::ending::Ending;
+use super::timers::Timer;
+use daptree_model::{RowId, RowState, TreeState};
 use std::collections::BTreeSet;
 
 /// Says which invariant is broken, if one is.
@@ -29,8 +31,18 @@ pub fn check(tree: &Tree) -> Result<(), String> {
                 return Err(format!("{id} names {connection}, which is {}'s", known.row));
             }
         }
-        if view.is_ended() && data.adopt_by.is_some() {
-            return Err(format!("{id} ended and still waits for its adoption"));
+        adoption(tree, *id)?;
+        if view.is_ended() && (data.arriving.is_some() || view.held || view.pausing) {
+            return Err(format!("{id} ended and still stops"));
+        }
+        let newest = data.shown.as_ref().map_or(0, |shown| shown.stop.0);
+        if newest.max(data.inspect.stop.0) > view.stop.0 {
+            return Err(format!("{id} is looked at past its stop {}", view.stop));
+        }
+    }
+    for (connection, data) in &tree.connections {
+        if !tree.rows.contains_key(&data.row) {
+            return Err(format!("{connection} serves {}, which is gone", data.row));
         }
     }
     for (key, pending) in &tree.pending {
@@ -46,9 +58,58 @@ pub fn check(tree: &Tree) -> Result<(), String> {
             return Err(format!("the tree of {root} has no root"));
         }
     }
+    for (root, data) in &tree.trees {
+        let ending = tree.endings.values().any(|ending| ending.is_of(*root));
+        if data.state == TreeState::Ending && !ending {
+            return Err(format!("the tree of {root} is being ended by nobody"));
+        }
+    }
+    commands(tree)
+}
+
+/// Who is parked has a deadline, and nobody else has one.
+fn adoption(tree: &Tree, id: RowId) -> Result<(), String> {
+    let Some(data) = tree.rows.get(&id) else {
+        return Ok(());
+    };
+    match data.adopt_by {
+        None if data.releasing => Err(format!("{id} is being let go without a deadline")),
+        None if data.view.state == RowState::Adopting => {
+            Err(format!("{id} is being adopted without a deadline"))
+        }
+        Some(_) if data.view.is_ended() && !data.releasing => {
+            Err(format!("{id} ended and still waits for its adoption"))
+        }
+        Some(by) if !tree.timers.holds(by, &Timer::Adoption(id)) => {
+            Err(format!("nothing happens to {id} when its adoption is late"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Every command that is not answered has somebody who will answer it, and nobody waits for what
+/// is there already.
+fn commands(tree: &Tree) -> Result<(), String> {
+    let waits = tree.waits.iter().map(|wait| wait.asker);
+    let requests = tree.pending.values().filter_map(|pending| pending.asker);
+    let endings = tree.endings.values().filter_map(Ending::asker);
+    let shutdowns = tree.shutdowns.iter().copied();
+    let served: BTreeSet<_> = waits
+        .chain(requests)
+        .chain(endings)
+        .chain(shutdowns)
+        .collect();
+    for asker in tree.open_commands.keys() {
+        if !served.contains(asker) {
+            return Err(format!("nobody will answer {} of {}", asker.1, asker.0));
+        }
+    }
     for wait in &tree.waits {
         if !tree.open_commands.contains_key(&wait.asker) {
             return Err(format!("a wait on {} is nobody's command", wait.row));
+        }
+        if tree.settled(wait.row).is_some() {
+            return Err(format!("a wait on {} is over and goes on", wait.row));
         }
     }
     Ok(())

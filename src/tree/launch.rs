@@ -69,6 +69,9 @@ impl Tree {
 
     /// Starts a root that is not running, with the settings it has.
     pub(super) fn start_run(&mut self, root: RowId) {
+        if let Some(earlier) = self.run_of(root) {
+            self.close_connections(earlier);
+        }
         let Some(tree) = self.trees.get_mut(&root) else {
             return;
         };
@@ -96,6 +99,8 @@ impl Tree {
             row.reason = None;
             row.process = None;
             row.stopped = None;
+            row.held = false;
+            row.pausing = false;
             row.last_place = None;
             row.end = None;
             row.execs = 0;
@@ -144,6 +149,18 @@ impl Tree {
 
     /// Nothing of the program ran: the tree says why.
     pub(super) fn start_failed(&mut self, run: Run, message: String) {
+        let Some(tree) = self.tree_of(run) else {
+            return;
+        };
+        if tree.state == TreeState::Ending
+            && self
+                .view(run.root)
+                .is_some_and(|view| view.process.is_none())
+        {
+            self.change_row(run.root, |row| row.state = RowState::Ended);
+            self.end_spawned(run.root);
+            return;
+        }
         let Some(tree) = self.tree_of(run) else {
             return;
         };
@@ -212,16 +229,14 @@ impl Tree {
     }
 
     pub(super) fn root_spawned(&mut self, run: Run, process: ProcessKey) {
-        let ending = match self.tree_of(run) {
-            None => true,
-            Some(tree) if tree.state == TreeState::Ending => true,
-            Some(tree) => {
-                tree.state = TreeState::Running;
-                false
-            }
-        };
-        if ending {
-            // It was asked to end while the process was being started.
+        let state = self.tree_of(run).map(|tree| tree.state.clone());
+        let wanted = matches!(state, Some(TreeState::Preparing(_)));
+        let ending = state == Some(TreeState::Ending);
+        if let Some(tree) = self.tree_of(run).filter(|_| wanted) {
+            tree.state = TreeState::Running;
+        }
+        if !wanted && !ending {
+            // Its run is over already.
             self.last_operation += 1;
             let operation = self.last_operation;
             let processes = vec![process];
@@ -235,6 +250,9 @@ impl Tree {
         self.change_row(run.root, |row| row.process = Some(process));
         self.effect(Effect::Watch(run.root, process));
         self.announce(run.root);
+        if ending {
+            self.end_spawned(run.root);
+        }
     }
 
     /// The adapter's process is gone: its sessions are over, its processes run on.

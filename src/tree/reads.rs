@@ -18,6 +18,8 @@ use serde_json::json;
 impl Tree {
     /// Takes a read; its reply follows when the adapter has answered.
     pub(super) fn read(&mut self, asker: Asker, what: ReadOp) {
+        // What is typed at a prompt is a statement as often as an expression.
+        let changes = matches!(&what, ReadOp::Evaluate { context, .. } if context == "repl");
         let (row, stop, command, arguments, wanted) = match what {
             ReadOp::Threads(row) => (row, None, "threads", json!({}), Wanted::Threads),
             ReadOp::Stack {
@@ -93,7 +95,12 @@ impl Tree {
             self.reply(asker, Err(error));
             return;
         }
-        if !self.ask_row(row, command, arguments, Asked::Read(wanted), Some(asker)) {
+        let purpose = Asked::Read {
+            wanted,
+            stop,
+            changes,
+        };
+        if !self.ask_row(row, command, arguments, purpose, Some(asker)) {
             self.reply(asker, Err(EngineError::Gone(row)));
         }
     }

@@ -70,10 +70,30 @@ pub(super) enum Asked {
         expression: String,
     },
     /// A read of a front end.
-    Read(Wanted),
+    Read {
+        wanted: Wanted,
+        /// The stop that it is a read of.
+        stop: Option<StopNumber>,
+        /// It may have changed what it reads.
+        changes: bool,
+    },
     SetVariable {
         stop: StopNumber,
     },
+}
+
+impl Asked {
+    /// Whether it is asked for an inspection.
+    pub(super) fn is_fetch(&self) -> bool {
+        matches!(
+            self,
+            Self::Threads { .. }
+                | Self::Stack { .. }
+                | Self::Scopes { .. }
+                | Self::Page { .. }
+                | Self::Watch { .. }
+        )
+    }
 }
 
 /// What a front end's read makes of the answer.
@@ -159,13 +179,16 @@ impl Tree {
 
     pub(super) fn response(&mut self, connection: ConnectionId, response: &Response) {
         let key = (connection, response.request_seq);
+        let Some(row) = self.connections.get(&connection).map(|data| data.row) else {
+            return;
+        };
         let Some(pending) = self.pending.remove(&key) else {
             tracing::debug!(%connection, seq = response.request_seq, "an answer to nothing was dropped");
             return;
         };
         self.timers
             .cancel(pending.deadline, Timer::Request(connection, key.1));
-        self.answered(connection, pending, Ok(response));
+        self.answered(connection, row, pending, Ok(response));
     }
 
     pub(super) fn request_timed_out(&mut self, connection: ConnectionId, seq: i64) {
@@ -182,12 +205,14 @@ impl Tree {
         tracing::warn!(%connection, "{what} was not answered within {after_ms} ms");
         self.answered(
             connection,
+            row,
             pending,
             Err(EngineError::TimedOut { what, after_ms }),
         );
     }
 
-    /// Gives up every request of a connection that is over.
+    /// Gives up every request of a connection that is over. Nobody names the connection any more,
+    /// so that no answer leads to another request on it.
     pub(super) fn drop_pending(&mut self, connection: ConnectionId, row: RowId) {
         let low = (connection, i64::MIN);
         let high = (connection, i64::MAX);
@@ -200,7 +225,7 @@ impl Tree {
             if let Some(pending) = self.pending.remove(&key) {
                 self.timers
                     .cancel(pending.deadline, Timer::Request(connection, key.1));
-                self.answered(connection, pending, Err(EngineError::Gone(row)));
+                self.answered(connection, row, pending, Err(EngineError::Gone(row)));
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use super::{ConnectionId, Millis};
 use crate::adapter::Report;
-use daptree_model::{BreakpointId, Inspect, Row, Stop};
+use daptree_model::{BreakpointId, Inspect, Place, Row, Stop, StopNumber};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -17,6 +17,8 @@ pub(super) struct RowData {
     pub report: Option<Report>,
     /// By when it has to be adopted.
     pub adopt_by: Option<Millis>,
+    /// It is being let go: what is not done by `adopt_by` ends it.
+    pub releasing: bool,
     /// The adapter said that the session is over.
     pub terminated: bool,
     /// The program itself named it.
@@ -34,7 +36,11 @@ pub(super) struct RowData {
     /// Requests for `inspect` that are not answered yet.
     pub in_flight: u32,
     /// The stop that a resume under way left, in case it is refused.
-    pub resuming: Option<Stop>,
+    pub resuming: Option<(StopNumber, Stop)>,
+    /// The pause that was asked for is a group's.
+    pub hold: bool,
+    /// Where it stood when its session ended.
+    pub fell_at: Option<Place>,
     /// The adapter's ids of our breakpoints.
     pub adapter_breakpoints: BTreeMap<i64, BreakpointId>,
     /// Leaves the tree as soon as it ends.
@@ -63,6 +69,7 @@ impl RowData {
             connection: None,
             report: None,
             adopt_by: None,
+            releasing: false,
             terminated: false,
             named: false,
             naming: false,
@@ -72,6 +79,8 @@ impl RowData {
             asked: BTreeSet::new(),
             in_flight: 0,
             resuming: None,
+            hold: false,
+            fell_at: None,
             adapter_breakpoints: BTreeMap::new(),
             remove_at_end: false,
             cause: None,

@@ -3,7 +3,7 @@
 use super::adoption::NAMES;
 use super::requests::{Asked, Pending};
 use super::timers::Timer;
-use super::{ConnectionId, ConnectionRole, Effect, Phase, Run, Seen, Tree};
+use super::{Connection, ConnectionId, ConnectionRole, Effect, Phase, Run, Seen, Tree};
 use crate::dap::message::{Event as DapEvent, Message, Response};
 use crate::dap::types::{Capabilities, OutputEvent, StackTraceResponse, StoppedEvent};
 use daptree_model::{
@@ -21,7 +21,6 @@ const CUT: u64 = 1_000;
 impl Tree {
     pub(super) fn connection_opened(&mut self, connection: ConnectionId) {
         let Some(data) = self.connections.get_mut(&connection) else {
-            self.effect(Effect::Close(connection));
             return;
         };
         if data.phase != Phase::Opening {
@@ -29,6 +28,12 @@ impl Tree {
         }
         data.phase = Phase::Attaching;
         let (row, run) = (data.row, data.run);
+        let report = self.rows.get(&row).and_then(|data| data.report.clone());
+        if row != run.root && report.is_none() {
+            // Its process ended, or was let go, while this was being opened.
+            self.close(connection);
+            return;
+        }
         let Some((policy, settings)) = self.trees.get(&run.root).and_then(|tree| {
             let settings = crate::adapter::SessionSettings {
                 just_my_code: tree.request.just_my_code,
@@ -38,7 +43,6 @@ impl Tree {
             self.close(connection);
             return;
         };
-        let report = self.rows.get(&row).and_then(|data| data.report.clone());
         let attach = match &report {
             Some(report) => policy.adopt(report, &settings),
             None => policy.await_root(&settings),
@@ -103,7 +107,11 @@ impl Tree {
                 Ok(body) => self.stop_arrives(row, body),
                 Err(error) => tracing::warn!(%row, "a stop could not be read: {error}"),
             },
-            "continued" if current => self.resumed(row),
+            "continued" if current => {
+                // It may run on before its stop was shown.
+                self.arrive(row);
+                self.resumed(row);
+            }
             "terminated" => self.session_over(connection, row),
             "output" => {
                 if let Ok(body) = event.body_as::<OutputEvent>() {
@@ -189,12 +197,10 @@ impl Tree {
     pub(super) fn answered(
         &mut self,
         connection: ConnectionId,
+        row: RowId,
         pending: Pending,
         result: Result<&Response, EngineError>,
     ) {
-        let Some(row) = self.connections.get(&connection).map(|data| data.row) else {
-            return;
-        };
         let result = result.and_then(|response| match response.failure() {
             None => Ok(response),
             Some(message) => {
@@ -206,10 +212,19 @@ impl Tree {
                 })
             }
         });
+        // What the session before an exec answers says nothing of the one after it.
+        let of_another = self
+            .rows
+            .get(&row)
+            .and_then(|data| data.connection)
+            .is_some_and(|now| now != connection);
         match pending.what {
+            Asked::Breakpoints { .. } | Asked::Name if of_another => {}
             Asked::Initialize => match result {
                 Ok(response) => self.capable(connection, row, response),
                 Err(EngineError::Gone(_)) => {}
+                // A session that works is not given up for an answer that got lost.
+                Err(_) if self.phase(connection) >= Some(Phase::Live) => {}
                 Err(error) => self.attach_failed(connection, &reason(&error)),
             },
             Asked::Attach => match result {
@@ -225,11 +240,12 @@ impl Tree {
                     self.notice("exceptions", error.to_string(), Some(row), true);
                 }
             }
-            Asked::ConfigurationDone | Asked::Pause | Asked::Disconnect => {
-                if let (Some(asker), Err(error)) = (pending.asker, result) {
-                    self.reply(asker, Err(error));
+            Asked::Pause => {
+                if result.is_err() && !of_another {
+                    self.pause_failed(row);
                 }
             }
+            Asked::ConfigurationDone | Asked::Disconnect => {}
             Asked::Resume { stop } => self.resume_answered(row, stop, pending.asker, result),
             Asked::Name => {
                 let value = result.ok().and_then(|response| {
@@ -290,13 +306,13 @@ impl Tree {
         let Some(role) = self.connections.get(&connection).map(|data| data.role) else {
             return;
         };
+        if self.phase(connection) != Some(Phase::Configuring) {
+            // Answered without `initialized`: the adapter does not know the process any more.
+            return;
+        }
         if role == ConnectionRole::Release {
             self.released(row);
             self.leave(connection, false);
-            return;
-        }
-        if self.phase(connection) != Some(Phase::Configuring) {
-            // Answered without `initialized`: the adapter does not know the process any more.
             return;
         }
         self.set_phase(connection, Phase::Live);
@@ -432,10 +448,15 @@ impl Tree {
         }
         let number = self.rows.get(&row).map(|data| data.inspect.stop);
         let number = number.unwrap_or_default();
+        let held = self
+            .rows
+            .get_mut(&row)
+            .is_some_and(|data| std::mem::take(&mut data.hold) && stop.reason == "pause");
         self.change_row(row, |view| {
             view.state = RowState::Paused;
             view.stop = number;
             view.pausing = false;
+            view.held = held;
             view.last_place.clone_from(&stop.place);
             view.stopped = Some(stop.clone());
         });
@@ -524,9 +545,8 @@ impl Tree {
             return;
         }
         data.terminated = true;
-        if data.arriving.is_some() {
-            self.arrive(row);
-        }
+        self.arrive(row);
+        self.fell(row);
         self.resumed(row);
         let keeps_adapter = self.view(row).is_some_and(|view| view.id == view.root);
         if !keeps_adapter {
@@ -534,6 +554,13 @@ impl Tree {
         }
         self.timers
             .set(self.now.after(LINGER), Timer::Linger(row, connection));
+    }
+
+    /// Remembers where a session stands that is about to end.
+    pub(super) fn fell(&mut self, row: RowId) {
+        if let Some(data) = self.rows.get_mut(&row).filter(|data| data.view.is_paused()) {
+            data.fell_at.clone_from(&data.view.last_place);
+        }
     }
 
     /// Leaves a connection in order: `disconnect`, then close.
@@ -568,17 +595,22 @@ impl Tree {
 
     /// Closes a connection and gives up what was asked on it.
     pub(super) fn close(&mut self, connection: ConnectionId) {
-        let Some(row) = self.connections.get(&connection).map(|data| data.row) else {
-            return;
-        };
-        self.drop_pending(connection, row);
-        self.connections.remove(&connection);
-        if let Some(data) = self.rows.get_mut(&row) {
-            if data.connection == Some(connection) {
-                data.connection = None;
-            }
+        if let Some((data, _)) = self.unlink(connection) {
+            self.drop_pending(connection, data.row);
+            self.effect(Effect::Close(connection));
         }
-        self.effect(Effect::Close(connection));
+    }
+
+    /// Takes a connection out of the tree; says also whether it was its row's session.
+    fn unlink(&mut self, connection: ConnectionId) -> Option<(Connection, bool)> {
+        let data = self.connections.remove(&connection)?;
+        let link = self.rows.get_mut(&data.row).map(|row| &mut row.connection);
+        let current = link.filter(|link| **link == Some(connection));
+        let was_current = current.is_some();
+        if let Some(link) = current {
+            *link = None;
+        }
+        Some((data, was_current))
     }
 
     pub(super) fn close_connections(&mut self, run: Run) {
@@ -595,27 +627,19 @@ impl Tree {
 
     /// The other end closed a connection, or it could not be opened.
     pub(super) fn connection_closed(&mut self, connection: ConnectionId, error: Option<String>) {
-        let Some(data) = self.connections.get(&connection) else {
+        let Some((data, current)) = self.unlink(connection) else {
             return;
         };
         let (row, run, role, phase) = (data.row, data.run, data.role, data.phase);
         self.drop_pending(connection, row);
         let why = error.unwrap_or_else(|| "the adapter closed the connection".to_owned());
-        let current = self
-            .rows
-            .get(&row)
-            .is_some_and(|data| data.connection == Some(connection));
         if phase < Phase::Live && (current || role == ConnectionRole::Release) {
-            self.attach_failed(connection, &why);
+            self.not_attached(row, run, role, &why);
         }
-        self.connections.remove(&connection);
         if role == ConnectionRole::Release || !current || phase < Phase::Live {
             return;
         }
-        let terminated = self.rows.get_mut(&row).is_some_and(|data| {
-            data.connection = None;
-            data.terminated
-        });
+        let terminated = self.rows.get(&row).is_some_and(|data| data.terminated);
         if phase == Phase::Leaving || terminated || self.tree_of(run).is_none() {
             return;
         }
@@ -628,13 +652,8 @@ impl Tree {
             return;
         }
         tracing::info!(%row, "the session's connection is lost: {why}");
-        if self
-            .rows
-            .get(&row)
-            .is_some_and(|data| data.arriving.is_some())
-        {
-            self.arrive(row);
-        }
+        self.arrive(row);
+        self.fell(row);
         let why = format!("its debug session broke: {why}");
         self.change_row(row, |view| {
             view.state = RowState::Failed;

@@ -34,7 +34,7 @@ impl Tree {
     }
 
     /// The session that a wait on `row` is answered with, if it is over.
-    fn settled(&self, row: RowId) -> Option<RowId> {
+    pub(super) fn settled(&self, row: RowId) -> Option<RowId> {
         let stands = |view: &Row| {
             matches!(view.state, RowState::Paused | RowState::Failed)
                 && view.follow == Follow::Adopted

@@ -1,1 +1,7 @@
-//! Tests of the core.
+//! Tests of the core: each rule as a table test of a few lines, and all of them at once by
+//! simulation. They must not touch processes, sockets or clocks.
+
+mod adoption;
+mod exec;
+mod harness;
+mod simulation;

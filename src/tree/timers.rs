@@ -42,6 +42,11 @@ impl Timers {
         self.due.insert((at, timer));
     }
 
+    /// Whether this is due at this time.
+    pub(super) fn holds(&self, at: Millis, timer: &Timer) -> bool {
+        self.due.contains(&(at, timer.clone()))
+    }
+
     pub(super) fn cancel(&mut self, at: Millis, timer: Timer) {
         self.due.remove(&(at, timer));
     }
