@@ -227,6 +227,7 @@ impl Trace {
             Event::Console { row, stream, text } => self.print_output(row, stream, &text)?,
             Event::TreeEnded { status, left, .. } => self.over = Some((status, left)),
             Event::LaunchFailed { message, .. } => self.failed = Some(message),
+            Event::Progress { text, .. } => eprintln!("daptree: {text}"),
             Event::Continued(_) => {}
         }
         Ok(())

@@ -321,6 +321,13 @@ pub struct ChildState {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Event {
+    /// A tree takes a while to start: what is being done, such as fetching debugpy.
+    Progress {
+        /// Its root.
+        root: RowId,
+        /// One line for people.
+        text: String,
+    },
     /// A row appeared, or what it is called, follows or runs changed.
     Row(Arc<Row>),
     /// A session answered to a breakpoint.
