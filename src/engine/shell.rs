@@ -437,8 +437,8 @@ impl Shell {
             WantedStdio::Pipes => Stdio::Pipes { stdin: StdinSource::Null },
             WantedStdio::PipesInherit => Stdio::Pipes { stdin: StdinSource::Inherit },
         };
-        let own_session = !matches!(wanted, WantedStdio::PipesInherit);
-        let plan = SpawnPlan { argv, cwd: launch.cwd.clone(), env, stdio, own_session };
+        // A Ctrl-C is for daptree, which ends the tree in order.
+        let plan = SpawnPlan { argv, cwd: launch.cwd.clone(), env, stdio, own_session: true };
         if let Some(keeper) = &self.keeper {
             keeper.mark(&mark(run), true);
         }
