@@ -297,12 +297,15 @@ pub fn variables<'a>(
     });
     let mut rows = Vec::new();
     let mut path: Vec<String> = Vec::new();
-    for scope in scopes {
+    let first = scopes.iter().position(|scope| !scope.expensive);
+    for (index, scope) in scopes.iter().enumerate() {
         let opened = state
             .variables
             .open
             .contains_key(std::slice::from_ref(&scope.name));
-        let open = !state.variables.folded.contains(&scope.name) && (!scope.expensive || opened);
+        // The engine fetches the first scope unasked; others are the user's to open.
+        let folded = state.variables.folded.contains(&scope.name);
+        let open = !folded && (first == Some(index) || opened);
         let at = rows.len();
         rows.push(VarRow {
             kind: VarKind::Scope(scope),

@@ -15,8 +15,10 @@ use crossterm::terminal::{
 use crossterm::{cursor, execute};
 use daptree_model::{FromEngine, ToEngine};
 use futures_util::{FutureExt, Stream, StreamExt};
+use std::future::poll_fn;
 use std::io::{self, IsTerminal, Write};
 use std::panic::AssertUnwindSafe;
+use std::task::Poll;
 use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::error::TrySendError;
@@ -149,9 +151,11 @@ async fn drive<W: Write>(
                         screen.forget();
                     }
                     front.terminal(event);
-                    match events.next().now_or_never() {
-                        Some(more) => next = more,
-                        None => break,
+                    // Polled with this task's own waker: the stream keeps the first one it is
+                    // given until an event comes, so that another would lose the next key.
+                    match poll_fn(|cx| Poll::Ready(events.poll_next_unpin(cx))).await {
+                        Poll::Ready(more) => next = more,
+                        Poll::Pending => break,
                     }
                 }
                 now = true;
@@ -240,13 +244,13 @@ impl Signals {
     }
 
     async fn next(mut self) -> i32 {
-        std::future::poll_fn(|context| {
+        poll_fn(|context| {
             for (number, stream) in &mut self.streams {
                 if stream.poll_recv(context).is_ready() {
-                    return std::task::Poll::Ready(*number);
+                    return Poll::Ready(*number);
                 }
             }
-            std::task::Poll::Pending
+            Poll::Pending
         })
         .await
     }

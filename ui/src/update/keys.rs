@@ -383,7 +383,11 @@ fn set_open(state: &mut UiState, all: &[rows::VarRow<'_>], index: usize, open: b
         } else {
             state.variables.folded.insert(scope.name.clone());
         }
-        if !scope.expensive {
+        let first = all.iter().find_map(|row| match row.kind {
+            VarKind::Scope(first) if !first.expensive => Some(&first.name),
+            _ => None,
+        });
+        if first == Some(&scope.name) {
             return;
         }
     }
