@@ -290,7 +290,6 @@ impl Tree {
             root: row,
             number: 0,
         });
-        let old = self.rows.get(&row).and_then(|data| data.connection);
         let by = self.now.after(ADOPTION);
         if let Some(data) = self.rows.get_mut(&row) {
             data.reset_session();
@@ -323,7 +322,14 @@ impl Tree {
         // A second client of the adapter before the first leaves: an adapter without clients ends.
         let report = reported.report;
         self.connect(row, run, ConnectionRole::Session, report.host, report.port);
-        if let Some(old) = old {
+        let new = self.rows.get(&row).and_then(|data| data.connection);
+        let earlier: Vec<ConnectionId> = self
+            .connections
+            .iter()
+            .filter(|(id, data)| data.row == row && Some(**id) != new)
+            .map(|(id, _)| *id)
+            .collect();
+        for old in earlier {
             self.leave(old, false);
         }
     }
@@ -372,6 +378,11 @@ impl Tree {
 
     /// A session, or a release, did not come about and its connection is gone.
     pub(super) fn not_attached(&mut self, row: RowId, run: Run, role: ConnectionRole, why: &str) {
+        let releasing = self.rows.get(&row).is_some_and(|data| data.releasing);
+        if role == ConnectionRole::Release && !releasing {
+            // It has been taken up again since, or is gone.
+            return;
+        }
         let is_root = row == run.root
             && self
                 .rows
