@@ -178,6 +178,8 @@ impl Tree {
             }
             Input::Wake => {}
         }
+        // What is there in time is not late.
+        self.settle_waits();
         self.fire_due_timers();
         self.settle_waits();
         if let Some(at) = self.timers.changed_next() {

@@ -5,7 +5,7 @@ use super::timers::Timer;
 use super::{ConnectionId, ConnectionRole, Effect, Phase, Run, Seen, Tree};
 use crate::adapter::{Identity, Report, Role};
 use crate::dap::message::Request;
-use daptree_model::{Follow, Row, RowId, RowState, StopNumber};
+use daptree_model::{End, EndStatus, Follow, Row, RowId, RowState, StopNumber, TreeState};
 use serde_json::json;
 
 /// What is not adopted this long after its report is released, in ms.
@@ -87,6 +87,11 @@ impl Tree {
             return;
         };
         let state = tree.state.clone();
+        if state == TreeState::Detached {
+            self.acknowledge(&reported);
+            self.release_detached(reporter, child, &reported.report);
+            return;
+        }
         if !state.is_live() || self.is_ending(reporter) {
             // It must neither stay parked nor outlive what it belongs to.
             self.refuse(&reported, None);
@@ -126,6 +131,39 @@ impl Tree {
         }
         self.effect(Effect::Watch(row, child.process));
         self.announce(row);
+    }
+
+    /// A child of a tree that was detached a moment ago: it lives on like the rest.
+    fn release_detached(&mut self, above: RowId, child: &Seen, report: &Report) {
+        let known = self
+            .rows
+            .iter()
+            .find(|(_, data)| data.view.process == Some(child.process))
+            .map(|(row, _)| *row);
+        let Some(policy) = self
+            .view(above)
+            .map(|view| view.root)
+            .and_then(|root| self.policy_of(root))
+        else {
+            return;
+        };
+        let row = known.unwrap_or_else(|| {
+            let identity = policy.identify(&child.command);
+            self.add_child(above, child, identity, policy.language())
+        });
+        let at_ms = self.now.0;
+        self.change_row(row, |view| {
+            view.state = RowState::Ended;
+            view.end = Some(End {
+                status: EndStatus::Unknown,
+                cause: None,
+                at_ms,
+                released: true,
+            });
+        });
+        self.effect(Effect::Watch(row, child.process));
+        self.announce(row);
+        self.let_go(row, report);
     }
 
     /// Says no to a report, so that the adapter lets the child run.
@@ -252,7 +290,6 @@ impl Tree {
             root: row,
             number: 0,
         });
-        let old = self.rows.get(&row).and_then(|data| data.connection);
         let by = self.now.after(ADOPTION);
         if let Some(data) = self.rows.get_mut(&row) {
             data.reset_session();
@@ -285,7 +322,14 @@ impl Tree {
         // A second client of the adapter before the first leaves: an adapter without clients ends.
         let report = reported.report;
         self.connect(row, run, ConnectionRole::Session, report.host, report.port);
-        if let Some(old) = old {
+        let new = self.rows.get(&row).and_then(|data| data.connection);
+        let earlier: Vec<ConnectionId> = self
+            .connections
+            .iter()
+            .filter(|(id, data)| data.row == row && Some(**id) != new)
+            .map(|(id, _)| *id)
+            .collect();
+        for old in earlier {
             self.leave(old, false);
         }
     }
@@ -334,6 +378,11 @@ impl Tree {
 
     /// A session, or a release, did not come about and its connection is gone.
     pub(super) fn not_attached(&mut self, row: RowId, run: Run, role: ConnectionRole, why: &str) {
+        let releasing = self.rows.get(&row).is_some_and(|data| data.releasing);
+        if role == ConnectionRole::Release && !releasing {
+            // It has been taken up again since, or is gone.
+            return;
+        }
         let is_root = row == run.root
             && self
                 .rows

@@ -191,7 +191,9 @@ impl Tree {
         if let (Some(theirs), Some(data)) = (answer.id, self.rows.get_mut(&row)) {
             data.adapter_breakpoints.insert(theirs, id);
         }
-        let Some(known) = self.breakpoints.get_mut(&id) else {
+        // It may have been removed or switched off since.
+        let known = self.breakpoints.get_mut(&id);
+        let Some(known) = known.filter(|known| known.enabled) else {
             return;
         };
         let asked = known.spec.line;

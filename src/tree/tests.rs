@@ -2,6 +2,9 @@
 //! simulation. They must not touch processes, sockets or clocks.
 
 mod adoption;
+mod breakpoints;
 mod exec;
 mod harness;
 mod simulation;
+mod stops;
+mod waits;

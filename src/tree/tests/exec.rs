@@ -1,7 +1,7 @@
 //! A process that replaces itself keeps its row.
 
 use super::harness::{Bench, ROOT_PID, at_line, seen};
-use crate::tree::Effect;
+use crate::tree::{Effect, Input};
 use daptree_model::{Follow, Op, RowState};
 use serde_json::json;
 
@@ -159,4 +159,28 @@ fn a_pause_that_was_under_way_does_not_outlive_the_exec() {
     assert!(bench.row(child).pausing);
     bench.report(root, 200);
     assert!(!bench.row(child).pausing);
+}
+
+#[test]
+fn a_release_under_way_is_given_up_when_the_process_replaces_itself() {
+    let (mut bench, root) = Bench::launched();
+    bench.refuses.insert("attach", "no");
+    bench.opens = false;
+    let child = bench.report(root, 200);
+    bench.feed(Input::Opened(bench.connection(child)));
+    bench.refuses.clear();
+    let (release, _) = bench.tree.connections.last_key_value().unwrap();
+    let release = *release;
+    bench.silent.insert("configurationDone");
+    bench.feed(Input::Opened(release));
+    bench.silent.clear();
+    bench.report(root, 200);
+    bench.answer("configurationDone", Ok(json!({})));
+    assert_eq!(bench.row(child).state, RowState::Adopting);
+    bench.feed(Input::Opened(bench.connection(child)));
+    bench.pass(20_000);
+    assert_eq!(
+        (bench.row(child).state, bench.row(child).follow),
+        (RowState::Running, Follow::Adopted)
+    );
 }

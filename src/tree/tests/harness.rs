@@ -306,6 +306,11 @@ impl Bench {
         self.acks.clear();
     }
 
+    /// Forgets the events so far.
+    pub fn forget_events(&mut self) {
+        self.events.clear();
+    }
+
     /// The arguments of the last request of a command.
     pub fn last(&self, command: &str) -> &Value {
         let sent = self.sent.iter().rev();

@@ -215,8 +215,7 @@ impl World {
         }
         let stands = matches!(process.state, State::Parked | State::Stopped);
         // After an exec the old connection holds nothing of the new program.
-        if held && !std::mem::take(&mut process.replaced) && stands
-        {
+        if held && !std::mem::take(&mut process.replaced) && stands {
             self.runs_on(key.pid);
         }
     }
