@@ -6,12 +6,13 @@ pub mod connection;
 mod files;
 mod front;
 mod launching;
+mod handed;
 mod members;
 mod shell;
 mod streams;
 mod terminal;
 
-pub use streams::RawOutput;
+pub use streams::{RawOutput, RawPiece};
 
 use crate::process::reaper::Reaper;
 use crate::settings::Folders;

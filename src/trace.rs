@@ -6,7 +6,7 @@ mod lines;
 mod stops;
 
 use crate::cli::TraceRequest;
-use crate::engine::{Engine, EngineConfig, RawOutput};
+use crate::engine::{Engine, EngineConfig, RawOutput, RawPiece};
 use crate::output::Decoder;
 use daptree_model::{
     Answer, Command, CommandId, EndStatus, Event, FromEngine, LaunchRequest, Op,
@@ -197,10 +197,6 @@ impl Trace {
         match event {
             Event::Row(row) => {
                 self.printer.session(&row)?;
-                if row.parent.is_none() && !self.rows.contains_key(&row.id) {
-                    self.open_streams.insert((row.id, Stream::Stdout));
-                    self.open_streams.insert((row.id, Stream::Stderr));
-                }
                 self.rows.insert(row.id, row);
             }
             Event::Breakpoint { row, path, line, verified, message } => {
@@ -339,11 +335,16 @@ impl Trace {
     fn wrote(&mut self, raw: &RawOutput) -> io::Result<()> {
         let key = (raw.row, raw.stream);
         let decoder = self.decoders.entry(key).or_default();
-        let text = if raw.bytes.is_empty() {
-            self.open_streams.remove(&key);
-            decoder.finish().map(String::from).unwrap_or_default()
-        } else {
-            decoder.push(&raw.bytes).into_owned()
+        let text = match &raw.what {
+            RawPiece::Opened => {
+                self.open_streams.insert(key);
+                return Ok(());
+            }
+            RawPiece::Bytes(bytes) => decoder.push(bytes).into_owned(),
+            RawPiece::Closed => {
+                self.open_streams.remove(&key);
+                decoder.finish().map(String::from).unwrap_or_default()
+            }
         };
         self.print_output(raw.row, raw.stream, &text)
     }

@@ -16,6 +16,26 @@ const NAME: &str = "(lambda s, e: e.get('PYTEST_XDIST_WORKER') or \
     (lambda m: m and m.current_process().name or '')(s.get('multiprocessing.process')))\
     (__import__('sys').modules, __import__('os').environ)";
 
+/// Replaces descriptors 1 and 2 where they are a stream of the tree. What is a pipe, a file or a
+/// terminal of the program's own is left alone.
+const TAKE_STREAMS: &str = "(lambda os, own: [os.close(new) for fd in (1, 2) \
+    for stat in [os.fstat(fd)] \
+    for path in [own.get('%d:%d:%d' % (stat.st_dev, stat.st_ino, stat.st_rdev))] if path \
+    for new in [os.open(path, os.O_WRONLY | os.O_NOCTTY)] if [os.dup2(new, fd)]])";
+
+/// A text as Python writes it.
+fn python_text(text: &str) -> String {
+    let mut out = String::from("'");
+    for character in text.chars() {
+        if matches!(character, '\'' | '\\') {
+            out.push('\\');
+        }
+        out.push(character);
+    }
+    out.push('\'');
+    out
+}
+
 impl Policy for Debugpy {
     fn id(&self) -> &'static str {
         "debugpy"
@@ -109,6 +129,14 @@ impl Policy for Debugpy {
 
     fn name_expression(&self) -> Option<&'static str> {
         Some(NAME)
+    }
+
+    fn streams_expression(&self, streams: &[(String, String)]) -> Option<String> {
+        let pairs: Vec<String> = streams
+            .iter()
+            .map(|(inherited, path)| format!("{}: {}", python_text(inherited), python_text(path)))
+            .collect();
+        Some(format!("{TAKE_STREAMS}(__import__('os'), {{{}}})", pairs.join(", ")))
     }
 
     fn name_in(&self, value: &str) -> Option<String> {

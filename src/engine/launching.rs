@@ -90,6 +90,7 @@ impl Workshop {
             name: launch.title.clone(),
             program: launch.program.as_ref().map(|path| path.to_string_lossy().into_owned()),
             command: typed(&launch),
+            own_streams: true,
             host,
             port,
         };

@@ -3,6 +3,7 @@
 use super::EngineConfig;
 use super::connection::{Connection, ConnectionEvent, ConnectionEventKind};
 use super::front::Front;
+use super::handed::HandedStreams;
 use super::launching::{LastWords, Workshop, with_words};
 use super::members::Members;
 use super::streams::Output;
@@ -16,7 +17,7 @@ use crate::process::spawn::{self, SpawnPlan, Spawned, StdinSource, Stdio};
 use crate::process::{ProcessKey, ending};
 use crate::tree::{ConnectionId, Effect, Input, Millis, Prepared, Run, Tree};
 use daptree_model::{
-    ClientId, FromEngine, LaunchRequest, ReadOp, Reply, RowId, Stdio as WantedStdio, ToEngine,
+    ClientId, Event, FromEngine, LaunchRequest, ReadOp, Reply, RowId, Stdio as WantedStdio, ToEngine,
 };
 use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
@@ -82,6 +83,7 @@ pub(super) struct Shell {
     requests: BTreeMap<Run, Arc<LaunchRequest>>,
     runs: BTreeMap<Run, RunData>,
     terminals: BTreeMap<RowId, Terminal>,
+    handed: HandedStreams,
     output: Output,
     events: u64,
     wake: Option<Millis>,
@@ -122,6 +124,7 @@ impl Shell {
             requests: BTreeMap::new(),
             runs: BTreeMap::new(),
             terminals: BTreeMap::new(),
+            handed: HandedStreams::default(),
             output,
             events: 0,
             wake: None,
@@ -265,6 +268,7 @@ impl Shell {
             }
             ToEngine::TerminalSize { root, columns, rows } => {
                 if let Some(terminal) = self.terminals.get_mut(&root) {
+                    self.handed.resize(columns, rows);
                     terminal.resize(columns, rows);
                 }
             }
@@ -372,6 +376,17 @@ impl Shell {
                     let _ = inputs.blocking_send(ShellInput::Core(input));
                 });
             }
+            Effect::OpenStreams(row, above) => {
+                let root = above.last().copied().unwrap_or(row);
+                let terminal = self.terminals.get(&root);
+                let (streams, offers) = self.handed.open(row, &above, terminal);
+                let screen = terminal.map(|_| root);
+                for stream in streams {
+                    self.output.read(row, stream, screen);
+                }
+                self.next.push_front(Input::StreamsOpened(row, offers));
+            }
+            Effect::StreamsTaken(row) => self.handed.taken(row),
             Effect::Said(row, stream, text) => self.output.append(row, stream, text.as_bytes()),
             Effect::Reply(client, reply) => {
                 tracing::debug!(command = %reply.id, ok = reply.result.is_ok(), "finished");
@@ -380,6 +395,9 @@ impl Shell {
                 }
             }
             Effect::Event(event) => {
+                if let Event::Ended { row, .. } = &event {
+                    self.handed.forget(*row);
+                }
                 self.events += 1;
                 for front in self.fronts.values() {
                     front.send(FromEngine::Event { seq: self.events, event: event.clone() });
@@ -465,8 +483,9 @@ impl Shell {
             }
             self.terminals.insert(run.root, terminal);
         }
+        self.handed.root(run.root, &streams);
         for stream in streams {
-            self.output.read(run.root, stream, has_terminal);
+            self.output.read(run.root, stream, has_terminal.then_some(run.root));
         }
         Ok(key)
     }

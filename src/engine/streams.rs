@@ -21,8 +21,19 @@ pub struct RawOutput {
     pub row: RowId,
     /// Which.
     pub stream: Stream,
-    /// The bytes; empty: the stream has ended.
-    pub bytes: Vec<u8>,
+    /// What became of it.
+    pub what: RawPiece,
+}
+
+/// A piece of a stream's life.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RawPiece {
+    /// It was opened.
+    Opened,
+    /// These bytes were written.
+    Bytes(Vec<u8>),
+    /// It has ended.
+    Closed,
 }
 
 /// The store and who is told when it grows.
@@ -98,11 +109,14 @@ impl Output {
         Answer::Output(OutputWindow { row, lines, total, dropped: extent.start })
     }
 
-    /// Reads a stream to its end. `terminal` also gets the bytes, for the screen.
-    pub(super) fn read(&self, row: RowId, mut stream: OutputStream, terminal: bool) {
+    /// Reads a stream to its end. The screen of `terminal` also gets the bytes.
+    pub(super) fn read(&self, row: RowId, mut stream: OutputStream, terminal: Option<RowId>) {
         let output = self.clone();
         let kind = stream_of(stream.stream);
         tokio::spawn(async move {
+            if !output.pass_on(row, kind, RawPiece::Opened).await {
+                return;
+            }
             loop {
                 let bytes = match stream.read_chunk().await {
                     Ok(Some(bytes)) => bytes,
@@ -113,24 +127,24 @@ impl Output {
                     }
                 };
                 output.append(row, kind, &bytes);
-                if terminal {
-                    let input = ShellInput::TerminalSaid(row, bytes.clone());
+                if let Some(root) = terminal {
+                    let input = ShellInput::TerminalSaid(root, bytes.clone());
                     if output.inputs.send(input).await.is_err() {
                         return;
                     }
                 }
-                if !output.pass_on(row, kind, bytes).await {
+                if !output.pass_on(row, kind, RawPiece::Bytes(bytes)).await {
                     return;
                 }
             }
-            output.pass_on(row, kind, Vec::new()).await;
+            output.pass_on(row, kind, RawPiece::Closed).await;
         });
     }
 
-    async fn pass_on(&self, row: RowId, stream: Stream, bytes: Vec<u8>) -> bool {
+    async fn pass_on(&self, row: RowId, stream: Stream, what: RawPiece) -> bool {
         match &self.raw {
             // A reader that is slow holds the program up, as a slow reader of a pipe does.
-            Some(raw) => raw.send(RawOutput { row, stream, bytes }).await.is_ok(),
+            Some(raw) => raw.send(RawOutput { row, stream, what }).await.is_ok(),
             None => true,
         }
     }

@@ -30,6 +30,10 @@ impl Terminal {
         }
     }
 
+    pub(super) fn handle(&self) -> &TerminalHandle {
+        &self.handle
+    }
+
     pub(super) fn size(&self) -> (u16, u16) {
         self.size
     }

@@ -54,6 +54,7 @@ impl Tree {
             state: TreeState::Ended,
             policy: None,
             adapter: String::new(),
+            own_streams: false,
             endpoint: None,
             spawning: false,
             children_released: 0,
@@ -130,6 +131,7 @@ impl Tree {
         let language = prepared.policy.language().to_owned();
         tree.policy = Some(prepared.policy);
         tree.adapter = prepared.adapter;
+        tree.own_streams = prepared.own_streams;
         tree.state = TreeState::Preparing("starting the program".to_owned());
         tree.endpoint = Some((prepared.host.clone(), prepared.port));
         self.change_row(run.root, |row| {

@@ -183,15 +183,7 @@ impl Tree {
             let arguments = json!({ "threadId": 1 });
             self.ask(connection, "pause", arguments, Asked::Pause, limit, None);
         }
-        let what = Asked::ConfigurationDone;
-        self.ask(
-            connection,
-            "configurationDone",
-            json!({}),
-            what,
-            limit,
-            None,
-        );
+        self.let_child_go(row, run, connection, stops);
     }
 
     pub(super) fn answered(
@@ -245,6 +237,7 @@ impl Tree {
                     self.pause_failed(row);
                 }
             }
+            Asked::Streams => self.streams_taken(connection, row, &result),
             Asked::ConfigurationDone | Asked::Disconnect => {}
             Asked::Resume { stop } => self.resume_answered(row, stop, pending.asker, result),
             Asked::Name => {

@@ -626,6 +626,7 @@ pub fn request() -> LaunchRequest {
 /// What the engine finds for it.
 pub fn prepared() -> Prepared {
     Prepared {
+        own_streams: false,
         policy: Arc::new(Debugpy),
         adapter: "debugpy 1.8.22".to_owned(),
         name: "main.py".to_owned(),

@@ -191,6 +191,10 @@ impl Simulation {
                 let seen = self.world.with_ancestors(pid);
                 queue.push_front(Input::Described(pid, seen));
             }
+            Effect::OpenStreams(row, _) => {
+                queue.push_front(Input::StreamsOpened(row, Vec::new()));
+            }
+            Effect::StreamsTaken(_) => {}
             Effect::Spawn(run, ..) => queue.push_back(self.world.spawn_root(run)),
             Effect::Send(connection, Message::Request(request)) => {
                 self.world.requested(connection, request)?;
