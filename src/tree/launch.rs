@@ -114,7 +114,10 @@ impl Tree {
         if let Some(tree) = self.tree_of(run) {
             if matches!(tree.state, TreeState::Preparing(_)) {
                 tree.state = TreeState::Preparing(text.clone());
-                self.event(Event::Progress { root: run.root, text });
+                self.event(Event::Progress {
+                    root: run.root,
+                    text,
+                });
             }
         }
     }

@@ -453,7 +453,11 @@ impl Tree {
             view.last_place.clone_from(&stop.place);
             view.stopped = Some(stop.clone());
         });
-        self.event(Event::Stopped { row, stop: number, at: Box::new(stop) });
+        self.event(Event::Stopped {
+            row,
+            stop: number,
+            at: Box::new(stop),
+        });
         self.fetch(row);
     }
 
@@ -463,10 +467,17 @@ impl Tree {
         let Some(data) = self.rows.get(&row).filter(|data| data.is_live()) else {
             return false;
         };
-        let Some(stop) = data.arriving.as_ref().filter(|stop| stop.reason == "exception") else {
+        let Some(stop) = data
+            .arriving
+            .as_ref()
+            .filter(|stop| stop.reason == "exception")
+        else {
             return false;
         };
-        let asked_for = self.exception_filters.iter().any(|filter| filter == "raised");
+        let asked_for = self
+            .exception_filters
+            .iter()
+            .any(|filter| filter == "raised");
         let policy = self.policy_of(data.view.root);
         let is_exit = stop
             .exception
