@@ -293,3 +293,6 @@ fn give_back() {
     );
     let _ = disable_raw_mode();
 }
+
+#[cfg(test)]
+mod tests;
