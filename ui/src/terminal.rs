@@ -15,8 +15,10 @@ use crossterm::terminal::{
 use crossterm::{cursor, execute};
 use daptree_model::{FromEngine, ToEngine};
 use futures_util::{FutureExt, Stream, StreamExt};
+use std::future::poll_fn;
 use std::io::{self, IsTerminal, Write};
 use std::panic::AssertUnwindSafe;
+use std::task::Poll;
 use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::error::TrySendError;
@@ -85,6 +87,8 @@ enum Woken {
     Colours(Coloured),
     Room,
     FrameDue,
+    /// A thread of somebody else panicked, and the hook gave the terminal back.
+    Struck,
 }
 
 async fn drive<W: Write>(
@@ -127,6 +131,7 @@ async fn drive<W: Write>(
         let woken = tokio::select! {
             biased;
             number = &mut signals => Woken::Signal(number),
+            () = panics::struck() => Woken::Struck,
             event = events.next() => Woken::Terminal(event),
             () = sleep_until(last_frame + FRAME), if dirty => Woken::FrameDue,
             message = ends.from_engine.recv() => Woken::Engine(message),
@@ -149,9 +154,11 @@ async fn drive<W: Write>(
                         screen.forget();
                     }
                     front.terminal(event);
-                    match events.next().now_or_never() {
-                        Some(more) => next = more,
-                        None => break,
+                    // Polled with the task's own waker: crossterm remembers the first one it sees.
+                    let more = poll_fn(|context| Poll::Ready(events.poll_next_unpin(context)));
+                    match more.await {
+                        Poll::Ready(more) => next = more,
+                        Poll::Pending => break,
                     }
                 }
                 now = true;
@@ -176,15 +183,14 @@ async fn drive<W: Write>(
             }
             Woken::Room => {}
             Woken::FrameDue => now = true,
-        }
-        if panics::struck() {
-            // Somebody else's thread panicked, and the hook gave the terminal back.
-            if take_over().is_err() {
-                return Ok(Outcome::TerminalLost);
+            Woken::Struck => {
+                if take_over().is_err() {
+                    return Ok(Outcome::TerminalLost);
+                }
+                screen.forget();
+                front.trouble("a part of daptree failed; its log says more".to_owned());
+                now = true;
             }
-            screen.forget();
-            front.trouble("a part of daptree failed; its log says more".to_owned());
-            now = true;
         }
         if now || (dirty && last_frame.elapsed() >= FRAME) {
             if draw(front, &mut screen, size).is_err() {
@@ -240,13 +246,13 @@ impl Signals {
     }
 
     async fn next(mut self) -> i32 {
-        std::future::poll_fn(|context| {
+        poll_fn(|context| {
             for (number, stream) in &mut self.streams {
                 if stream.poll_recv(context).is_ready() {
-                    return std::task::Poll::Ready(*number);
+                    return Poll::Ready(*number);
                 }
             }
-            std::task::Poll::Pending
+            Poll::Pending
         })
         .await
     }

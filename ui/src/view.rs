@@ -171,12 +171,12 @@ fn body_of(made: &Layout, area: Rect) -> Rect {
 fn too_small(theme: &Theme, area: Rect, buffer: &mut Buffer) {
     let least = crate::layout::SMALLEST;
     let (columns, rows) = (area.width, area.height);
-    let lines = [
-        format!("daptree needs {}x{}", least.0, least.1),
-        format!("this is {columns}x{rows}"),
-        "q quits".to_owned(),
-    ];
-    for (row, line) in (0..area.height).zip(&lines) {
+    let text = format!(
+        "daptree needs {}x{}, this is {columns}x{rows}; q quits",
+        least.0, least.1
+    );
+    let lines = help::wrap(&text, usize::from(columns));
+    for (row, line) in (0..rows).zip(&lines) {
         Pen::new(buffer, area, row).put(line, theme.text);
     }
 }

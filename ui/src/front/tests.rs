@@ -98,8 +98,8 @@ fn before_anything_is_known_and_without_room() {
     for (size, words) in [
         ((80, 24), "starting …"),
         ((39, 12), "daptree needs 40x10"),
-        ((40, 9), "this is 40x9"),
-        ((10, 3), "daptree ne"),
+        ((40, 9), "this is 40x9; q\nquits"),
+        ((10, 3), "needs\n40x10"),
         ((1, 1), "d"),
         ((0, 0), ""),
     ] {

@@ -215,3 +215,68 @@ async fn a_flood_makes_few_frames_and_idle_none() {
     assert_eq!(rig.sink.frames(), before + 1, "a key is drawn at once");
     rig.ui.abort();
 }
+
+/// Like crossterm's stream: while it waits, it remembers only the first waker it was polled with.
+#[derive(Clone, Default)]
+struct Forgetful(Arc<Mutex<(Vec<char>, Option<std::task::Waker>)>>);
+
+impl Forgetful {
+    fn press(&self, key: char) {
+        let mut inner = self.0.lock().unwrap();
+        inner.0.push(key);
+        if let Some(waker) = inner.1.take() {
+            waker.wake();
+        }
+    }
+}
+
+impl Stream for Forgetful {
+    type Item = io::Result<Event>;
+
+    fn poll_next(
+        self: std::pin::Pin<&mut Self>,
+        context: &mut std::task::Context<'_>,
+    ) -> Poll<Option<Self::Item>> {
+        let mut inner = self.0.lock().unwrap();
+        if let Some(key) = inner.0.pop() {
+            let key = KeyEvent::new(KeyCode::Char(key), KeyModifiers::NONE);
+            Poll::Ready(Some(Ok(Event::Key(key))))
+        } else {
+            inner.1.get_or_insert_with(|| context.waker().clone());
+            Poll::Pending
+        }
+    }
+}
+
+#[tokio::test]
+async fn every_key_wakes_the_loop() {
+    let (to_engine, mut requests) = mpsc::channel(64);
+    let (engine, from_engine) = mpsc::channel(64);
+    let (_coloured, colours) = unbounded_channel();
+    let ends = Ends {
+        to_engine,
+        from_engine,
+        colours,
+    };
+    let keys = Forgetful::default();
+    let events = keys.clone();
+    let ui = tokio::spawn(async move {
+        let mut front = Front::new(UiOptions::default(), (80, 24));
+        let never = std::future::pending();
+        drive(&mut front, ends, events, never, io::sink(), (80, 24)).await
+    });
+    engine.send(FakeEngine::new().publish()).await.unwrap();
+    let mut asked = async |what: fn(&ToEngine) -> bool| loop {
+        let next = tokio::time::timeout(Duration::from_secs(10), requests.recv());
+        let message = next.await.expect("the key woke the loop").unwrap();
+        if what(&message) {
+            return;
+        }
+    };
+    asked(|m| matches!(m, ToEngine::Interest(_))).await;
+    for _ in 0..5 {
+        keys.press('r');
+        asked(|m| matches!(m, ToEngine::Command(_))).await;
+    }
+    ui.abort();
+}
