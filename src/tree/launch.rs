@@ -72,6 +72,15 @@ impl Tree {
         if let Some(earlier) = self.run_of(root) {
             self.close_connections(earlier);
         }
+        let parked = self
+            .rows
+            .get(&root)
+            .filter(|data| data.adopt_by.is_some())
+            .and_then(|data| data.view.process);
+        if let Some(process) = parked {
+            // Of a run that was detached a moment ago: nobody would let it go any more.
+            self.end_processes(vec![process]);
+        }
         let Some(tree) = self.trees.get_mut(&root) else {
             return;
         };
