@@ -692,7 +692,12 @@ impl Tree {
         }
         self.shutdown_survivors.extend_from_slice(survivors);
         let over = self.endings.is_empty() && !self.trees.values().any(|t| t.state.is_live());
-        if over && self.rows.values().any(|data| data.releasing) {
+        if over
+            && self
+                .rows
+                .values()
+                .any(|data| data.releasing && !data.is_live())
+        {
             // A tree was detached a moment ago: what was parked is not let go yet.
             return;
         }
