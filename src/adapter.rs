@@ -91,6 +91,10 @@ pub trait Policy: Debug + Send + Sync {
     /// The bare type name in an `exceptionId`.
     fn exception_type(&self, exception_id: &str) -> String;
 
+    /// Whether an exception is how a program ends rather than a fault, so that no filter but
+    /// `raised` should stop at it.
+    fn is_exit(&self, type_name: &str) -> bool;
+
     /// Whether a refused `attach` is worth another try, because the adapter still holds the
     /// process's connection from before its `exec`.
     fn is_still_held(&self, refusal: &str) -> bool;

@@ -15,7 +15,7 @@ pub struct Interest {
     pub thread: Option<i64>,
     /// Which frame of that thread, 0 = top. Kept over steps.
     pub frame: usize,
-    /// Variables that are unfolded. Scopes that are not expensive count as open.
+    /// Variables that are unfolded. The first scope that is not expensive counts as open.
     pub open: Vec<OpenPath>,
     /// Expressions evaluated in the frame at each stop.
     pub watches: Vec<String>,

@@ -3,8 +3,8 @@
 
 use crate::{
     BreakpointId, BreakpointSpec, CommandId, EndStatus, Evaluation, Exception, Interest,
-    LaunchRequest, Notice, OutputWindow, Page, Row, RowId, RowState, Snapshot, Stack, StopNumber,
-    Stream, Thread,
+    LaunchRequest, Notice, OutputWindow, Page, Row, RowId, RowState, Snapshot, Stack, Stop,
+    StopNumber, Stream, Thread,
 };
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -321,6 +321,13 @@ pub struct ChildState {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Event {
+    /// A tree takes a while to start: what is being done, such as fetching debugpy.
+    Progress {
+        /// Its root.
+        root: RowId,
+        /// One line for people.
+        text: String,
+    },
     /// A row appeared, or what it is called, follows or runs changed.
     Row(Arc<Row>),
     /// A session answered to a breakpoint.
@@ -342,6 +349,8 @@ pub enum Event {
         row: RowId,
         /// Its stop number.
         stop: StopNumber,
+        /// Why and where, so that the event stands alone.
+        at: Box<Stop>,
     },
     /// A session runs on.
     Continued(RowId),

@@ -129,6 +129,10 @@ impl Policy for Debugpy {
         bare.rsplit('.').next().unwrap_or(bare).to_owned()
     }
 
+    fn is_exit(&self, type_name: &str) -> bool {
+        type_name == "SystemExit"
+    }
+
     fn is_still_held(&self, refusal: &str) -> bool {
         refusal.contains("already being debugged")
     }
@@ -187,13 +191,17 @@ fn without_debugger(command: &[String]) -> Vec<String> {
     words
 }
 
-/// A root: `python …/debugpy --connect host:port [--wait-for-client] … target args`.
+/// A root: `python …/debugpy --connect host:port [--wait-for-client] … target args`, or the same
+/// after `…/debugpy_launcher.py FOLDER`.
 fn without_debugpy(command: &[String]) -> Vec<String> {
-    let Some(at) = command.iter().position(|word| word.ends_with("/debugpy")) else {
+    let is_debugpy = |word: &String| word.ends_with("/debugpy");
+    let is_launcher = |word: &String| word.ends_with("debugpy_launcher.py");
+    let Some(at) = command.iter().position(|word| is_debugpy(word) || is_launcher(word)) else {
         return command.to_vec();
     };
+    let own = if command.get(at).is_some_and(is_launcher) { 2 } else { 1 };
     let mut words: Vec<String> = command.iter().take(at).cloned().collect();
-    let mut rest = command.iter().skip(at + 1).peekable();
+    let mut rest = command.iter().skip(at + own).peekable();
     while let Some(word) = rest.peek() {
         match word.as_str() {
             "--connect" | "--adapter-access-token" | "--listen" | "--log-to" => {

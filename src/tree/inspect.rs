@@ -83,7 +83,7 @@ impl Tree {
 
     pub(super) fn fetch_threads(&mut self, row: RowId) {
         if self.interests_in(row).next().is_some() {
-            let stop = self.view(row).map(|view| view.stop).unwrap_or_default();
+            let stop = self.rows.get(&row).map(|data| data.inspect.stop).unwrap_or_default();
             self.fetch_once(
                 row,
                 Fetch::Threads,

@@ -354,7 +354,6 @@ impl Tree {
         let thread = stop.thread;
         data.arriving = Some(stop);
         data.begin_inspect(number);
-        self.change_row(row, |view| view.stop = number);
         let Some(thread) = thread else {
             self.arrive(row);
             return;
@@ -398,7 +397,7 @@ impl Tree {
         let Some(data) = self.rows.get(&row) else {
             return;
         };
-        if data.view.stop != number || data.inspect.stop != number {
+        if data.inspect.stop != number {
             return;
         }
         let root = data.view.root;
@@ -424,7 +423,7 @@ impl Tree {
         let waits = self
             .rows
             .get(&row)
-            .is_some_and(|data| data.arriving.is_some() && data.view.stop.0 == stop);
+            .is_some_and(|data| data.arriving.is_some() && data.inspect.stop.0 == stop);
         if waits {
             self.arrive(row);
         }
@@ -432,6 +431,9 @@ impl Tree {
 
     /// Makes the stop visible: from here on the session is paused.
     pub(super) fn arrive(&mut self, row: RowId) {
+        if self.pass_exit(row) {
+            return;
+        }
         let Some(mut stop) = self
             .rows
             .get_mut(&row)
@@ -444,20 +446,51 @@ impl Tree {
                 stop.breakpoints = self.hit_breakpoints(row, place);
             }
         }
+        let number = self.rows.get(&row).map(|data| data.inspect.stop);
+        let number = number.unwrap_or_default();
         let held = self
             .rows
             .get_mut(&row)
             .is_some_and(|data| std::mem::take(&mut data.hold) && stop.reason == "pause");
         self.change_row(row, |view| {
             view.state = RowState::Paused;
+            view.stop = number;
             view.pausing = false;
             view.held = held;
             view.last_place.clone_from(&stop.place);
-            view.stopped = Some(stop);
+            view.stopped = Some(stop.clone());
         });
-        let number = self.view(row).map(|view| view.stop).unwrap_or_default();
-        self.event(Event::Stopped { row, stop: number });
+        self.event(Event::Stopped { row, stop: number, at: Box::new(stop) });
         self.fetch(row);
+    }
+
+    /// A program that ends by an exception made for it (`sys.exit`) is not stopped, unless every
+    /// raise was asked for. Says whether it was let go.
+    fn pass_exit(&mut self, row: RowId) -> bool {
+        let Some(data) = self.rows.get(&row).filter(|data| data.is_live()) else {
+            return false;
+        };
+        let Some(stop) = data.arriving.as_ref().filter(|stop| stop.reason == "exception") else {
+            return false;
+        };
+        let asked_for = self.exception_filters.iter().any(|filter| filter == "raised");
+        let policy = self.policy_of(data.view.root);
+        let is_exit = stop
+            .exception
+            .as_ref()
+            .zip(policy)
+            .is_some_and(|(raised, policy)| policy.is_exit(&raised.type_name));
+        if asked_for || !is_exit {
+            return false;
+        }
+        let arguments = json!({ "threadId": stop.thread });
+        let stop = data.view.stop;
+        if let Some(data) = self.rows.get_mut(&row) {
+            data.arriving = None;
+            data.begin_inspect(stop);
+        }
+        self.ask_row(row, "continue", arguments, Asked::Resume { stop }, None);
+        true
     }
 
     fn raised(&mut self, row: RowId, number: StopNumber, response: Option<&Response>) {
@@ -465,7 +498,7 @@ impl Tree {
             return;
         };
         let policy = self.policy_of(data.view.root);
-        if data.view.stop != number {
+        if data.inspect.stop != number {
             return;
         }
         let Some(exception) =

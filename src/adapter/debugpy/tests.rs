@@ -92,6 +92,17 @@ fn a_root_is_what_the_user_typed() {
 }
 
 #[test]
+fn a_root_that_the_launcher_runs_is_what_the_user_typed() {
+    let command = words(
+        "/v/python -u /d/shims/ab12-debugpy_launcher.py /d/site --connect 127.0.0.1:5 \
+         --wait-for-client --configure-subProcess true main.py 3",
+    );
+    let identity = Debugpy.identify(&command);
+    assert_eq!(identity.command, words("/v/python -u main.py 3"));
+    assert_eq!(identity.program.as_deref(), Some("main.py"));
+}
+
+#[test]
 fn odd_command_lines_have_a_name() {
     assert_eq!(name_of(&[]), "python");
     assert_eq!(name_of(&words("/usr/bin/python3")), "python3");

@@ -1,0 +1,176 @@
+//! Readers of what processes write: straight into the store, to the terminal's screen and to
+//! whoever wants the raw bytes. The core hears of it at most every few milliseconds.
+
+use super::shell::ShellInput;
+use crate::output::{Limits, OutputStore, StreamKind};
+use crate::process::stream::OutputStream;
+use crate::tree::Input;
+use daptree_model::{Answer, OutputLine, OutputWindow, RowId, Stream};
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::sync::{Notify, mpsc};
+
+/// How often the core hears that output grew.
+const GROWS: Duration = Duration::from_millis(16);
+
+/// Bytes as a process wrote them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RawOutput {
+    /// Whose stream it is.
+    pub row: RowId,
+    /// Which.
+    pub stream: Stream,
+    /// The bytes; empty: the stream has ended.
+    pub bytes: Vec<u8>,
+}
+
+/// The store and who is told when it grows.
+#[derive(Clone, Debug)]
+pub(super) struct Output {
+    pub store: Arc<Mutex<OutputStore>>,
+    grown: Arc<Grown>,
+    raw: Option<mpsc::Sender<RawOutput>>,
+    inputs: mpsc::Sender<ShellInput>,
+}
+
+#[derive(Debug, Default)]
+struct Grown {
+    rows: Mutex<BTreeSet<RowId>>,
+    changed: Notify,
+}
+
+impl Output {
+    pub(super) fn new(
+        raw: Option<mpsc::Sender<RawOutput>>,
+        inputs: mpsc::Sender<ShellInput>,
+    ) -> Self {
+        let output = Self {
+            store: Arc::new(Mutex::new(OutputStore::new(Limits::default()))),
+            grown: Arc::default(),
+            raw,
+            inputs,
+        };
+        tokio::spawn(output.clone().tell());
+        output
+    }
+
+    /// Adds text, from whatever source.
+    pub(super) fn append(&self, row: RowId, stream: Stream, bytes: &[u8]) {
+        self.store().append(row.0, kind_of(stream), bytes);
+        self.grown.rows.lock().unwrap_or_else(PoisonError::into_inner).insert(row);
+        self.grown.changed.notify_one();
+    }
+
+    fn store(&self) -> MutexGuard<'_, OutputStore> {
+        self.store.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The lines from `from` on; those that have no end yet come last.
+    pub(super) fn window(&self, row: Option<RowId>, from: u64, count: u32) -> Answer {
+        let store = self.store();
+        let id = row.map(|row| row.0);
+        let extent = store.extent(id);
+        let mut lines: Vec<OutputLine> = store
+            .lines_from(id, from, count as usize)
+            .into_iter()
+            .map(|line| OutputLine {
+                number: if row.is_some() { line.number } else { line.sequence },
+                row: RowId(line.row),
+                stream: stream_of(line.stream),
+                text: line.text.to_owned(),
+                open: false,
+            })
+            .collect();
+        let mut total = extent.end;
+        for partial in store.partials(id) {
+            if total >= from && lines.len() < count as usize {
+                lines.push(OutputLine {
+                    number: total,
+                    row: RowId(partial.row),
+                    stream: stream_of(partial.stream),
+                    text: partial.text.to_owned(),
+                    open: true,
+                });
+            }
+            total += 1;
+        }
+        Answer::Output(OutputWindow { row, lines, total, dropped: extent.start })
+    }
+
+    /// Reads a stream to its end. `terminal` also gets the bytes, for the screen.
+    pub(super) fn read(&self, row: RowId, mut stream: OutputStream, terminal: bool) {
+        let output = self.clone();
+        let kind = stream_of(stream.stream);
+        tokio::spawn(async move {
+            loop {
+                let bytes = match stream.read_chunk().await {
+                    Ok(Some(bytes)) => bytes,
+                    Ok(None) => break,
+                    Err(error) => {
+                        tracing::warn!(%row, ?kind, "reading what it writes failed: {error}");
+                        break;
+                    }
+                };
+                output.append(row, kind, &bytes);
+                if terminal {
+                    let input = ShellInput::TerminalSaid(row, bytes.clone());
+                    if output.inputs.send(input).await.is_err() {
+                        return;
+                    }
+                }
+                if !output.pass_on(row, kind, bytes).await {
+                    return;
+                }
+            }
+            output.pass_on(row, kind, Vec::new()).await;
+        });
+    }
+
+    async fn pass_on(&self, row: RowId, stream: Stream, bytes: Vec<u8>) -> bool {
+        match &self.raw {
+            // A reader that is slow holds the program up, as a slow reader of a pipe does.
+            Some(raw) => raw.send(RawOutput { row, stream, bytes }).await.is_ok(),
+            None => true,
+        }
+    }
+
+    async fn tell(self) {
+        let mut pace = tokio::time::interval(GROWS);
+        pace.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            self.grown.changed.notified().await;
+            pace.tick().await;
+            let rows = std::mem::take(
+                &mut *self.grown.rows.lock().unwrap_or_else(PoisonError::into_inner),
+            );
+            let (revision, lines) = {
+                let store = self.store();
+                let lines = rows.iter().map(|row| (*row, store.extent(Some(row.0)).end)).collect();
+                (store.revision(None), lines)
+            };
+            let grew = ShellInput::Core(Input::OutputGrew(revision, lines));
+            if self.inputs.send(grew).await.is_err() {
+                return;
+            }
+        }
+    }
+}
+
+fn stream_of(kind: StreamKind) -> Stream {
+    match kind {
+        StreamKind::Stdout => Stream::Stdout,
+        StreamKind::Stderr => Stream::Stderr,
+        StreamKind::Terminal => Stream::Terminal,
+        StreamKind::Console => Stream::Console,
+    }
+}
+
+fn kind_of(stream: Stream) -> StreamKind {
+    match stream {
+        Stream::Stdout => StreamKind::Stdout,
+        Stream::Stderr => StreamKind::Stderr,
+        Stream::Terminal => StreamKind::Terminal,
+        Stream::Console => StreamKind::Console,
+    }
+}

@@ -1,0 +1,238 @@
+//! The engine's side of the keeper: starts it, tells it what to look after, and starts another
+//! with the same list when it dies. It must not know what the keeper does with the list.
+
+use super::{Kept, Message};
+use crate::process::kernel::{ChildSetup, before_exec};
+use crate::process::{ProcessKey, children, exit, table};
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+use tokio::io::AsyncWriteExt;
+use tokio::net::UnixStream;
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::timeout;
+
+/// How often a keeper that died is started again.
+const RESTARTS: usize = 5;
+/// How long [`KeeperHandle::bye`] waits.
+const BYE_WITHIN: Duration = Duration::from_secs(2);
+
+/// How a keeper is started.
+#[derive(Clone, Debug)]
+pub struct KeeperCommand {
+    /// The binary, as an absolute path.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub arguments: Vec<OsString>,
+    /// Variables beside the engine's own.
+    pub variables: Vec<(OsString, OsString)>,
+}
+
+/// A running keeper. When the handle is dropped without [`KeeperHandle::bye`], the keeper takes
+/// the engine for dead and does its work.
+#[derive(Debug)]
+pub struct KeeperHandle {
+    said: mpsc::UnboundedSender<Said>,
+    state: watch::Receiver<State>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Runs(ProcessKey),
+    /// It said `bye`, or died too often.
+    Over,
+}
+
+#[derive(Debug)]
+enum Said {
+    Message(Message),
+    /// Answered once all before it is written.
+    Written(oneshot::Sender<()>),
+}
+
+struct Running {
+    key: ProcessKey,
+    input: UnixStream,
+}
+
+impl KeeperHandle {
+    /// Starts `binary keeper`. Needs a tokio runtime with I/O.
+    pub fn start(binary: &Path) -> io::Result<Self> {
+        Self::start_with(KeeperCommand {
+            program: binary.to_path_buf(),
+            arguments: vec!["keeper".into()],
+            variables: Vec::new(),
+        })
+    }
+
+    /// As [`Self::start`], by another command.
+    pub fn start_with(command: KeeperCommand) -> io::Result<Self> {
+        let running = start(&command)?;
+        let (said, queue) = mpsc::unbounded_channel();
+        let (tell, state) = watch::channel(State::Runs(running.key));
+        tokio::spawn(serve(command, running, queue, tell));
+        Ok(Self { said, state })
+    }
+
+    /// Looks after `key`: `end` says whether it ends with the engine or is continued.
+    pub fn add(&self, key: ProcessKey, end: bool) {
+        self.send(Message::Add {
+            pid: key.pid,
+            start: key.start,
+            end,
+        });
+    }
+
+    /// Forgets `key`.
+    pub fn remove(&self, key: ProcessKey) {
+        self.send(Message::Remove {
+            pid: key.pid,
+            start: key.start,
+        });
+    }
+
+    /// Looks after every process whose environment carries `mark`.
+    pub fn mark(&self, mark: &str, end: bool) {
+        self.send(Message::Mark {
+            mark: mark.to_owned(),
+            end,
+        });
+    }
+
+    /// Completes once everything said before is the keeper's to read, also when the engine dies
+    /// right after. False when there is no keeper any more.
+    pub async fn written(&self) -> bool {
+        let (answer, written) = oneshot::channel();
+        self.said.send(Said::Written(answer)).is_ok() && written.await.is_ok()
+    }
+
+    /// The keeper's process now; `None` when there is none any more.
+    pub fn key(&self) -> Option<ProcessKey> {
+        match *self.state.borrow() {
+            State::Runs(key) => Some(key),
+            State::Over => None,
+        }
+    }
+
+    /// Completes when the keeper has died more often than it is started again: from then on
+    /// nothing cleans up after the engine.
+    pub fn lost(&self) -> impl Future<Output = ()> + Send + 'static {
+        let mut state = self.state.clone();
+        async move {
+            let _ = state.wait_for(|state| *state == State::Over).await;
+        }
+    }
+
+    /// Ends the keeper in order; what it looked after stays as it is. False when it had not ended
+    /// after two seconds.
+    pub async fn bye(self) -> bool {
+        self.send(Message::Bye);
+        timeout(BYE_WITHIN, self.lost()).await.is_ok()
+    }
+
+    fn send(&self, message: Message) {
+        // The receiver is gone only when the keeper is over, which `lost` tells.
+        let _ = self.said.send(Said::Message(message));
+    }
+}
+
+fn start(command: &KeeperCommand) -> io::Result<Running> {
+    // A socket, so that writing to it never blocks and never raises SIGPIPE.
+    let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
+    ours.set_nonblocking(true)?;
+    let mut process = Command::new(&command.program);
+    process
+        .args(&command.arguments)
+        .envs(command.variables.iter().map(|(name, value)| (name, value)))
+        // It belongs to no tree, not even to one that this engine itself is part of.
+        .env_remove(table::MARK_VARIABLE)
+        .current_dir("/")
+        .stdin(Stdio::from(OwnedFd::from(theirs)))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    before_exec(&mut process, ChildSetup::OwnSessionDeaf);
+    let child = children::spawn_ours(|| process.spawn(), |child| Some(child.id()))?;
+    let key = table::key_of(child.id()).ok_or(io::ErrorKind::NotFound)?;
+    Ok(Running {
+        key,
+        input: UnixStream::from_std(ours)?,
+    })
+}
+
+async fn serve(
+    command: KeeperCommand,
+    mut running: Running,
+    mut queue: mpsc::UnboundedReceiver<Said>,
+    state: watch::Sender<State>,
+) {
+    let mut kept = Kept::default();
+    let mut restarts = 0;
+    loop {
+        let said_bye = tell(&mut running, &mut queue, &mut kept).await;
+        if said_bye || restarts == RESTARTS || queue.is_closed() && queue.is_empty() {
+            break;
+        }
+        restarts += 1;
+        match start(&command) {
+            Ok(next) => running = next,
+            Err(error) => {
+                tracing::error!(%error, "the keeper died and could not be started again");
+                break;
+            }
+        }
+        tracing::warn!(restarts, "the keeper died and was started again");
+        state.send_replace(State::Runs(running.key));
+        for message in kept.replay() {
+            // When this one is dead too, the next round starts another.
+            let _ = write(&mut running.input, &message).await;
+        }
+    }
+    state.send_replace(State::Over);
+}
+
+/// Tells one keeper everything until it has ended; true when that is in order.
+async fn tell(
+    running: &mut Running,
+    queue: &mut mpsc::UnboundedReceiver<Said>,
+    kept: &mut Kept,
+) -> bool {
+    let mut end = std::pin::pin!(exit::end_of(running.key));
+    loop {
+        let said = tokio::select! {
+            _ = &mut end => return false,
+            said = queue.recv() => said,
+        };
+        let message = match said {
+            Some(Said::Message(message)) => message,
+            Some(Said::Written(answer)) => {
+                // Nobody waits for it any more when this fails.
+                let _ = answer.send(());
+                continue;
+            }
+            // The handle was dropped: the engine's death, as far as the keeper is concerned.
+            None => {
+                let _ = running.input.shutdown().await;
+                end.await;
+                return true;
+            }
+        };
+        let is_bye = kept.apply(message.clone());
+        tokio::select! {
+            _ = &mut end => return is_bye,
+            _ = write(&mut running.input, &message) => {}
+        }
+        if is_bye {
+            end.await;
+            return true;
+        }
+    }
+}
+
+async fn write(input: &mut UnixStream, message: &Message) -> io::Result<()> {
+    let mut line = serde_json::to_vec(message)?;
+    line.push(b'\n');
+    input.write_all(&line).await
+}

@@ -1,0 +1,179 @@
+//! Where each pane stands for a size of the screen. Panes that share a place are tabs, and the
+//! one that had the keyboard last is shown. It must not look at what the panes hold.
+
+use crate::commands::Pane;
+use crate::state::UiState;
+use ratatui::layout::Rect;
+
+/// The smallest screen that is drawn on, in cells.
+pub const SMALLEST: (u16, u16) = (40, 10);
+/// From this size on most panes are seen at once.
+const WIDE: (u16, u16) = (100, 30);
+/// From this size on there are two columns.
+const MEDIUM: (u16, u16) = (70, 18);
+
+/// Places of the panes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Layout {
+    /// The places, each with the panes that share it.
+    pub slots: Vec<Slot>,
+    /// Columns of vertical lines: x, from y, rows.
+    pub lines: Vec<(u16, u16, u16)>,
+    /// The status bar.
+    pub status: Rect,
+}
+
+/// A place on the screen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Slot {
+    /// With the title row.
+    pub area: Rect,
+    /// The pane shown.
+    pub shown: Pane,
+    /// All that share it.
+    pub tabs: Vec<Pane>,
+}
+
+impl Slot {
+    /// The area below the title.
+    pub fn body(&self) -> Rect {
+        Rect {
+            y: self.area.y.saturating_add(1),
+            height: self.area.height.saturating_sub(1),
+            ..self.area
+        }
+    }
+}
+
+impl Layout {
+    /// The body of a pane, if it is on the screen.
+    pub fn body(&self, pane: Pane) -> Option<Rect> {
+        self.slots
+            .iter()
+            .find(|slot| slot.shown == pane)
+            .map(Slot::body)
+    }
+
+    /// The body that a pane has, or would have if it were shown.
+    pub fn place(&self, pane: Pane) -> Option<Rect> {
+        self.slots
+            .iter()
+            .find(|slot| slot.tabs.contains(&pane))
+            .map(Slot::body)
+    }
+}
+
+/// Whether a screen can be drawn on.
+pub fn fits(size: (u16, u16)) -> bool {
+    size.0 >= SMALLEST.0 && size.1 >= SMALLEST.1
+}
+
+/// The places for the present size; none when it is too small.
+pub fn layout(state: &UiState, area: Rect) -> Layout {
+    let size = (area.width, area.height);
+    if !fits(size) {
+        return Layout::default();
+    }
+    let bar = 2;
+    let height = area.height - bar;
+    let status = Rect::new(area.x, area.y + height, area.width, bar);
+    let body = Rect::new(area.x, area.y, area.width, height);
+    let mut made = Layout {
+        status,
+        ..Layout::default()
+    };
+    let mut slot = |area: Rect, tabs: &[Pane]| {
+        let shown = state.recent.iter().find(|pane| tabs.contains(pane));
+        made.slots.push(Slot {
+            area,
+            shown: shown.or(tabs.first()).copied().unwrap_or(Pane::Tree),
+            tabs: tabs.to_vec(),
+        });
+    };
+    let at_least = |least: (u16, u16)| size.0 >= least.0 && size.1 >= least.1;
+    if state.zoom || !at_least(MEDIUM) {
+        slot(body, &Pane::ALL);
+        return made;
+    }
+    let left = (area.width * 3 / 10).clamp(28, 56);
+    let x = area.x + left + 1;
+    let right = area.width - left - 1;
+    let column = |y: u16, rows: u16| Rect::new(area.x, area.y + y, left, rows);
+    if at_least(WIDE) {
+        let first = height * 2 / 5;
+        let second = height * 3 / 10;
+        slot(column(0, first), &[Pane::Tree]);
+        slot(column(first, second), &[Pane::Stack]);
+        slot(
+            column(first + second, height - first - second),
+            &[Pane::Breakpoints],
+        );
+        let top = height * 11 / 20;
+        slot(Rect::new(x, area.y, right, top), &[Pane::Source]);
+        let half = (right - 1) / 2;
+        let y = area.y + top;
+        slot(Rect::new(x, y, half, height - top), &[Pane::Variables]);
+        slot(
+            Rect::new(x + half + 1, y, right - half - 1, height - top),
+            &[Pane::Output, Pane::Terminal],
+        );
+        made.lines.push((x + half, y, height - top));
+    } else {
+        let first = height / 2;
+        slot(column(0, first), &[Pane::Tree]);
+        slot(
+            column(first, height - first),
+            &[Pane::Stack, Pane::Breakpoints],
+        );
+        let top = height * 11 / 20;
+        slot(Rect::new(x, area.y, right, top), &[Pane::Source]);
+        slot(
+            Rect::new(x, area.y + top, right, height - top),
+            &[Pane::Variables, Pane::Output, Pane::Terminal],
+        );
+    }
+    made.lines.push((area.x + left, area.y, height));
+    made
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_never_overlap_and_stay_inside() {
+        for width in (1..=220).step_by(3) {
+            for height in 1..=70 {
+                let area = Rect::new(0, 0, width, height);
+                let mut state = UiState::new();
+                for zoom in [false, true] {
+                    state.zoom = zoom;
+                    let made = layout(&state, area);
+                    assert_eq!(made.slots.is_empty(), !fits((width, height)));
+                    for (index, slot) in made.slots.iter().enumerate() {
+                        assert_eq!(area.intersection(slot.area), slot.area);
+                        assert!(slot.body().height >= 2, "{width}x{height} {slot:?}");
+                        assert!(!slot.area.intersects(made.status));
+                        for other in made.slots.iter().skip(index + 1) {
+                            assert!(!slot.area.intersects(other.area));
+                        }
+                    }
+                    let panes: usize = made.slots.iter().map(|slot| slot.tabs.len()).sum();
+                    assert!(made.slots.is_empty() || panes == Pane::ALL.len());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_pane_with_the_keyboard_is_always_seen() {
+        for size in [(40, 10), (80, 24), (120, 40)] {
+            for pane in Pane::ALL {
+                let mut state = UiState::new();
+                state.show(pane);
+                let made = layout(&state, Rect::new(0, 0, size.0, size.1));
+                assert!(made.body(pane).is_some());
+            }
+        }
+    }
+}

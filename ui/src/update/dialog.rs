@@ -1,0 +1,66 @@
+//! Keys while something stands over the panes.
+
+use crate::commands::{Act, COMMANDS, lookup};
+use crate::state::{Action, Dialog, Leave, UiState};
+use crossterm::event::{KeyCode, KeyEvent};
+use daptree_model::Op;
+
+/// Lines that a page of a dialog moves.
+const PAGE_LINES: usize = 10;
+
+/// Ends every tree and shows that it is done.
+pub(super) fn end(state: &mut UiState, actions: &mut Vec<Action>) {
+    state.dialog = Some(Dialog::Ending);
+    actions.push(Action::Command {
+        expect: None,
+        op: Op::Shutdown,
+    });
+}
+
+pub(super) fn press(state: &mut UiState, key: KeyEvent, actions: &mut Vec<Action>) {
+    let act = lookup(key, state.pane());
+    match state.dialog {
+        Some(Dialog::Quit) => match key.code {
+            _ if act == Some(Act::Quit) && key.code != KeyCode::Char('q') => end(state, actions),
+            KeyCode::Char('e' | 'y') | KeyCode::Enter => end(state, actions),
+            KeyCode::Char('c' | 'n') | KeyCode::Esc => state.dialog = None,
+            _ => {}
+        },
+        Some(Dialog::Ending) => {
+            if act == Some(Act::Quit) {
+                actions.push(Action::Leave(Leave::Quit { ended: false }));
+            }
+        }
+        Some(Dialog::Help(top)) => {
+            let last = COMMANDS.len();
+            let next = match act {
+                Some(Act::Up) => top.saturating_sub(1),
+                Some(Act::Down) => top + 1,
+                Some(Act::PageUp) => top.saturating_sub(PAGE_LINES),
+                Some(Act::PageDown) => top + PAGE_LINES,
+                Some(Act::Top) => 0,
+                Some(Act::Bottom) => last,
+                _ => return close(state, act, Act::Help),
+            };
+            state.dialog = Some(Dialog::Help(next.min(last)));
+        }
+        Some(Dialog::Notices(back)) => {
+            let next = match act {
+                Some(Act::Up) => back + 1,
+                Some(Act::Down) => back.saturating_sub(1),
+                Some(Act::PageUp) => back + PAGE_LINES,
+                Some(Act::PageDown) => back.saturating_sub(PAGE_LINES),
+                Some(Act::Bottom) => 0,
+                _ => return close(state, act, Act::Notices),
+            };
+            state.dialog = Some(Dialog::Notices(next.min(200)));
+        }
+        None => {}
+    }
+}
+
+fn close(state: &mut UiState, act: Option<Act>, own: Act) {
+    if act == Some(own) || matches!(act, Some(Act::Escape | Act::Quit | Act::Open)) {
+        state.dialog = None;
+    }
+}

@@ -1,0 +1,90 @@
+//! Breakpoints of the trees: where, under which condition, and what the sessions say of each.
+
+use super::{Scene, breakpoint_sign, file_name};
+use crate::commands::Pane;
+use crate::paint::{Pen, cut, width};
+use daptree_model::{Breakpoint, BreakpointStatus};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+pub(super) fn title(scene: &Scene<'_>) -> String {
+    match scene.snapshot.breakpoints.len() {
+        0 => String::new(),
+        count => count.to_string(),
+    }
+}
+
+pub(super) fn draw(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
+    let all = &scene.snapshot.breakpoints;
+    if all.is_empty() {
+        let text = "none: b sets one at the cursor of the source";
+        super::empty(scene, area, buffer, text);
+        return;
+    }
+    let list = scene.state.breakpoints.list;
+    let visible = all.iter().enumerate().skip(list.top);
+    for (line, (index, b)) in (0..area.height).zip(visible) {
+        let mut pen = Pen::new(buffer, area, line);
+        draw_row(scene, b, index == list.cursor, &mut pen);
+    }
+}
+
+fn draw_row(scene: &Scene<'_>, b: &Breakpoint, selected: bool, pen: &mut Pen<'_>) {
+    let theme = scene.theme;
+    let (sign, style) = breakpoint_sign(scene, b);
+    pen.put(&sign.to_string(), style).put(" ", theme.text);
+    let name = format!("{}:{}", file_name(&b.spec.path), b.shown_line());
+    let name_style = if selected {
+        scene.selection(Pane::Breakpoints)
+    } else if b.enabled {
+        theme.text
+    } else {
+        theme.dim
+    };
+    let status = status(b);
+    let room = pen
+        .left()
+        .saturating_sub(width(&status) + 1)
+        .max(pen.left() / 2);
+    pen.put(&cut(&name, room), name_style);
+    pen.put(" ", theme.text);
+    if let Some(condition) = &b.spec.condition {
+        pen.put(&format!("if {condition} "), theme.name);
+    }
+    if let Some(condition) = &b.spec.hit_condition {
+        pen.put(&format!("hit {condition} "), theme.name);
+    }
+    if let Some(text) = &b.spec.log_message {
+        pen.put(&format!("log {text} "), theme.name);
+    }
+    pen.put(&status, theme.dim);
+}
+
+/// Such as `verified in 3 of 5, hit 12`, with the adapter's word where something is wrong.
+fn status(b: &Breakpoint) -> String {
+    let (good, asked) = b.verified();
+    let mut out = match (b.enabled, good, asked) {
+        (false, ..) => "off".to_owned(),
+        (true, _, 0) => "pending".to_owned(),
+        (true, 1, 1) => "verified".to_owned(),
+        (true, good, asked) if good == 0 && refusal(b).is_none() => format!("pending in {asked}"),
+        (true, good, asked) => format!("verified in {good} of {asked}"),
+    };
+    if b.hits > 0 {
+        out += &format!(", hit {}", b.hits);
+    }
+    if b.shown_line() != b.spec.line {
+        out += &format!(", moved from {}", b.spec.line);
+    }
+    if let Some(why) = refusal(b) {
+        out += &format!(", refused: {why}");
+    }
+    out
+}
+
+fn refusal(b: &Breakpoint) -> Option<&str> {
+    b.sessions.values().find_map(|status| match status {
+        BreakpointStatus::Refused { message } => Some(message.as_str()),
+        _ => None,
+    })
+}

@@ -1,0 +1,161 @@
+//! The session tree: one row a process, in the order in which they were seen, so that rows keep
+//! their place.
+
+use super::{Scene, end_text, file_name};
+use crate::commands::Pane;
+use crate::paint::{Pen, cut, width};
+use crate::rows::{self, TreeRow};
+use daptree_model::{Follow, Row, RowState, TreeState};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+pub(super) fn title(scene: &Scene<'_>) -> String {
+    let counts = rows::counts(scene.snapshot);
+    let mut out = counts.all.to_string();
+    for (count, word) in [
+        (counts.stopped, "stopped"),
+        (counts.running, "running"),
+        (counts.ended, "ended"),
+    ] {
+        if count > 0 {
+            out += &format!(" · {count} {word}");
+        }
+    }
+    let dropped: u32 = scene
+        .snapshot
+        .trees
+        .iter()
+        .map(|tree| tree.rows_dropped)
+        .sum();
+    if dropped > 0 {
+        out += &format!(" · {dropped} older not shown");
+    }
+    out
+}
+
+pub(super) fn draw(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
+    let all = rows::tree(scene.state, scene.snapshot);
+    if all.is_empty() {
+        let text = scene
+            .snapshot
+            .trees
+            .iter()
+            .find_map(|tree| match &tree.state {
+                TreeState::Preparing(what) => Some(what.as_str()),
+                _ => None,
+            });
+        super::empty(scene, area, buffer, text.unwrap_or("starting …"));
+        return;
+    }
+    let visible = all.iter().skip(scene.state.tree.top);
+    for (line, row) in (0..area.height).zip(visible) {
+        if let Some(known) = scene.snapshot.rows.get(&row.id) {
+            draw_row(scene, row, known, area, line, buffer);
+        }
+    }
+}
+
+fn draw_row(
+    scene: &Scene<'_>,
+    shown: &TreeRow,
+    row: &Row,
+    area: Rect,
+    line: u16,
+    buffer: &mut Buffer,
+) {
+    let theme = scene.theme;
+    let focused = scene.state.focus == Some(row.id);
+    let selected = scene.state.tree.selected == Some(row.id);
+    let quiet = row.follow != Follow::Adopted || row.is_ended();
+    let place = place_text(row);
+    let mut pen = Pen::new(buffer, area, line);
+    pen.put(if focused { ">" } else { " " }, theme.key);
+    let levels = shown.guides.len();
+    // Deep trees give up levels, never the name.
+    let skip = levels.saturating_sub(usize::from(area.width) / 6);
+    if skip > 0 {
+        pen.put("…", theme.rule);
+    }
+    for (level, goes_on) in shown.guides.iter().enumerate().skip(skip) {
+        let own = level + 1 == levels;
+        let text = match (own, *goes_on, scene.ascii) {
+            (true, true, false) => "├ ",
+            (true, false, false) => "└ ",
+            (false, true, false) => "│ ",
+            (true, _, true) => "|-",
+            (false, true, true) => "| ",
+            (false, false, _) => "  ",
+        };
+        pen.put(text, theme.rule);
+    }
+    let (glyph, glyph_style) = scene.glyph(row);
+    pen.put(&glyph.to_string(), glyph_style);
+    pen.put(" ", theme.text);
+    let name_style = if selected {
+        scene.selection(Pane::Tree)
+    } else if focused {
+        theme.key
+    } else if quiet {
+        theme.dim
+    } else {
+        theme.text
+    };
+    let pid = row
+        .process
+        .map_or(String::new(), |process| process.pid.to_string());
+    let mut name = row.name.clone();
+    if shown.folded && shown.below > 0 {
+        name += &format!(" +{}", shown.below);
+    }
+    let place_room = width(&place).min(pen.left() / 2);
+    let room = pen.left().saturating_sub(place_room + 1);
+    let pid_room = width(&pid) + 1;
+    let fits_pid = !pid.is_empty() && width(&name) + pid_room <= room;
+    let name = cut(&name, if fits_pid { room - pid_room } else { room });
+    pen.put(&name, name_style);
+    if fits_pid {
+        pen.put(" ", theme.text).put(&pid, theme.dim);
+    }
+    if place_room > 0 {
+        pen.reserve(place_room);
+        pen.fill(' ', theme.text);
+        pen.release(place_room);
+        let style = match row.state {
+            RowState::Paused if !row.held => theme.stopped,
+            RowState::Failed => theme.failed,
+            RowState::Ended => glyph_style,
+            _ => theme.dim,
+        };
+        pen.put(&cut(&place, place_room), style);
+    }
+}
+
+/// Where it stands, or what it does, or how it ended.
+fn place_text(row: &Row) -> String {
+    if let Some(end) = end_text(row) {
+        return end;
+    }
+    let mut words: Vec<String> = Vec::new();
+    match row.state {
+        RowState::Paused => {
+            let place = row.stopped.as_ref().and_then(|stop| stop.place.as_ref());
+            if row.held {
+                words.push("held".to_owned());
+            }
+            if let Some(place) = place {
+                words.push(format!("{}:{}", file_name(&place.path), place.line));
+            }
+        }
+        RowState::Created => words.push("not started".to_owned()),
+        RowState::Starting => words.push("starting".to_owned()),
+        RowState::Adopting => words.push("joining".to_owned()),
+        RowState::Failed => words.push("connection broke".to_owned()),
+        RowState::Running if row.pausing => words.push("pausing".to_owned()),
+        RowState::Running | RowState::Ended => match row.follow {
+            Follow::Helper => words.push("helper".to_owned()),
+            Follow::Released => words.push("not followed".to_owned()),
+            Follow::Adopted | Follow::Unfollowed => {}
+        },
+    }
+    words.join(" ")
+}
