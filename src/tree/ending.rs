@@ -116,11 +116,9 @@ impl Tree {
             self.event(Event::Continued(row));
         }
         self.event(Event::Ended { row, status, cause });
-        if let Some(connection) = connection {
-            if row != root {
-                self.timers
-                    .set(self.now.after(LAST_WORDS), Timer::Cut(connection));
-            }
+        if let Some(connection) = connection.filter(|_| row != root) {
+            self.timers
+                .set(self.now.after(LAST_WORDS), Timer::Cut(connection));
         }
         // A throwaway connection for it has nothing left to let go.
         let releasing: Vec<ConnectionId> = self

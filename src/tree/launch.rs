@@ -119,11 +119,15 @@ impl Tree {
     }
 
     pub(super) fn start_progress(&mut self, run: Run, text: String) {
-        if let Some(tree) = self.tree_of(run) {
-            if matches!(tree.state, TreeState::Preparing(_)) {
-                tree.state = TreeState::Preparing(text.clone());
-                self.event(Event::Progress { root: run.root, text });
-            }
+        let Some(tree) = self.tree_of(run) else {
+            return;
+        };
+        if matches!(tree.state, TreeState::Preparing(_)) {
+            tree.state = TreeState::Preparing(text.clone());
+            self.event(Event::Progress {
+                root: run.root,
+                text,
+            });
         }
     }
 

@@ -1,6 +1,6 @@
 //! How trees, sessions and processes end, and what is answered then.
 
-use super::harness::{Bench, Outcome, ROOT_PID};
+use super::harness::{Bench, ROOT_PID};
 use crate::tree::{Effect, Input};
 use daptree_model::{
     Answer, EndStatus, EngineError, Event, Follow, Op, RowId, RowState, StopNumber, TreeState,
@@ -16,13 +16,13 @@ fn surveys(bench: &Bench) -> usize {
     effects.filter(|e| matches!(e, Effect::Survey(..))).count()
 }
 
-fn closed(children_closed: u32, process_ended: bool) -> Outcome {
-    Ok(Answer::Closed {
+fn closed(children_closed: u32, process_ended: bool) -> Answer {
+    Answer::Closed {
         children_closed,
         process_ended,
         released: false,
         survivors: Vec::new(),
-    })
+    }
 }
 
 #[test]
@@ -170,7 +170,7 @@ fn closing_a_child_ends_its_subtree_deepest_first_and_nothing_else() {
     let below = bench.report(left, 300);
     let (on_left, on_below) = (bench.connection(left), bench.connection(below));
     bench.forget();
-    assert_eq!(bench.command(Op::Close(left)), closed(1, true));
+    assert_eq!(bench.command(Op::Close(left)), Ok(closed(1, true)));
     let asked: Vec<_> = bench.sent.iter().map(|(id, _)| *id).collect();
     assert_eq!(asked, [on_below, on_left], "the deepest first");
     assert_eq!(bench.last("disconnect")["terminateDebuggee"], true);
@@ -191,7 +191,7 @@ fn a_child_that_does_not_end_when_asked_is_ended() {
     assert!(!bench.was_ended(200));
     bench.pass(200);
     assert!(bench.was_ended(200));
-    assert_eq!(bench.reply(id), Some(closed(0, true)));
+    assert_eq!(bench.reply(id), Some(Ok(closed(0, true))));
 }
 
 #[test]
@@ -218,7 +218,7 @@ fn a_process_row_can_be_ended_too() {
     let bash = bench.row(child).parent.unwrap();
     let id = bench.ask(Op::Close(bash), None);
     bench.pass(1_000);
-    assert_eq!(bench.reply(id), Some(closed(1, true)));
+    assert_eq!(bench.reply(id), Some(Ok(closed(1, true))));
     assert!(bench.tree.view(child).is_none());
 }
 
@@ -227,7 +227,7 @@ fn closing_the_root_ends_every_process_and_removes_the_tree() {
     let (mut bench, root) = Bench::launched();
     bench.report(root, 200);
     bench.process(150, ROOT_PID, &["setsid", "sleep"]);
-    assert_eq!(bench.command(Op::Close(root)), closed(1, true));
+    assert_eq!(bench.command(Op::Close(root)), Ok(closed(1, true)));
     assert!(bench.processes.is_empty());
     assert!(bench.tree.rows.is_empty() && bench.tree.trees.is_empty());
     let stops = bench
@@ -241,7 +241,7 @@ fn closing_the_root_ends_every_process_and_removes_the_tree() {
 fn terminating_keeps_the_rows() {
     let (mut bench, root) = Bench::launched();
     let child = bench.report(root, 200);
-    assert_eq!(bench.command(Op::Terminate(root)), closed(1, true));
+    assert_eq!(bench.command(Op::Terminate(root)), Ok(closed(1, true)));
     assert_eq!(state(&bench, root), TreeState::Ended);
     for row in [root, child] {
         assert_eq!(bench.row(row).state, RowState::Ended);
@@ -249,7 +249,7 @@ fn terminating_keeps_the_rows() {
         assert_eq!(cause.as_deref(), Some("ended by daptree"));
     }
     // What is over can be closed.
-    assert_eq!(bench.command(Op::Close(root)), closed(1, false));
+    assert_eq!(bench.command(Op::Close(root)), Ok(closed(1, false)));
 }
 
 #[test]
@@ -262,7 +262,7 @@ fn closing_a_tree_that_is_over_ends_what_it_left_behind() {
     bench.end(ROOT_PID, EndStatus::Exited(0));
     assert_eq!(state(&bench, root), TreeState::Ended);
     assert_eq!(bench.processes.len(), 1, "bash runs on");
-    assert_eq!(bench.command(Op::Close(root)), closed(1, false));
+    assert_eq!(bench.command(Op::Close(root)), Ok(closed(1, false)));
     assert!(bench.processes.is_empty());
 }
 
