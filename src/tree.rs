@@ -106,6 +106,7 @@ struct Connection {
     role: ConnectionRole,
     phase: Phase,
     next_seq: i64,
+    lane: requests::Lane,
     /// The adapter's `initialize` answer names these.
     filters: Vec<daptree_model::ExceptionFilter>,
 }

@@ -80,7 +80,7 @@ impl Workshop {
         let launcher = shim::write_launcher(data).map_err(unwritable)?;
         let command = shim::adapter_command(&adapter_python, &shim, &debugpy.folder, &launch.env);
         let fifo = Fifo::make(&self.folders, run)?;
-        let (process, words) = self.start_adapter(run, &command, &launch, &fifo)?;
+        let (process, words) = Self::start_adapter(run, &command, &launch, &fifo)?;
         let endpoint = self.endpoint(process, &fifo, &words).await;
         let (host, port) = endpoint.inspect_err(|_| {
             // It may hang; nobody will ask it for anything any more.
@@ -155,7 +155,6 @@ impl Workshop {
     }
 
     fn start_adapter(
-        &self,
         run: Run,
         command: &[OsString],
         launch: &Launch,

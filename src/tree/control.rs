@@ -125,6 +125,16 @@ impl Tree {
             data.resuming = data.view.stopped.clone().map(|stopped| (stop, stopped));
         }
         self.resumed(row);
+        if let Some(connection) = self.rows.get(&row).and_then(|data| data.connection) {
+            // What was to be read of this stop cannot be any more.
+            let now = StopNumber(stop.0 + 1);
+            let stale = EngineError::StaleStop {
+                row,
+                expected: stop,
+                now,
+            };
+            self.give_up_waiting(connection, row, &stale);
+        }
         self.ask_row(row, command, arguments, what, asker);
     }
 

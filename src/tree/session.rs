@@ -601,7 +601,7 @@ impl Tree {
     /// Closes a connection and gives up what was asked on it.
     pub(super) fn close(&mut self, connection: ConnectionId) {
         if let Some((data, _)) = self.unlink(connection) {
-            self.drop_pending(connection, data.row);
+            self.drop_pending(connection, data.row, data.lane);
             self.effect(Effect::Close(connection));
         }
     }
@@ -636,7 +636,7 @@ impl Tree {
             return;
         };
         let (row, run, role, phase) = (data.row, data.run, data.role, data.phase);
-        self.drop_pending(connection, row);
+        self.drop_pending(connection, row, data.lane);
         let why = error.unwrap_or_else(|| "the adapter closed the connection".to_owned());
         if phase < Phase::Live && (current || role == ConnectionRole::Release) {
             self.not_attached(row, run, role, &why);
