@@ -17,8 +17,8 @@ use random::Random;
 use std::collections::{BTreeMap, VecDeque};
 use world::World;
 
-/// Runs of one test in a debug build.
-const RUNS: u64 = 2_000;
+/// Runs of the test unless the environment says otherwise.
+const RUNS: u64 = if cfg!(debug_assertions) { 500 } else { 20_000 };
 /// How long after a report a process may stay parked, in ms.
 const PARKED: u64 = 20_000;
 /// How long everything may take to end after a shutdown, in ms.
