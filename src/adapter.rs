@@ -98,7 +98,7 @@ pub trait Policy: Debug + Send + Sync {
     /// Whether this request is carried out by the thread that is stopped, which takes one at a
     /// time: a second one that is sent before the first was answered waits for a poll of the
     /// adapter's.
-    fn is_one_at_a_time(&self, command: &str, arguments: &serde_json::Value) -> bool;
+    fn is_one_at_a_time(&self, command: &str, arguments: &Value) -> bool;
 
     /// Whether an exception is how a program ends rather than a fault, so that no filter but
     /// `raised` should stop at it.

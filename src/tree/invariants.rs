@@ -95,6 +95,10 @@ fn commands(tree: &Tree) -> Result<(), String> {
     for asker in tree.open_commands.keys() {
         let served = tree.waits.iter().any(|wait| wait.asker == *asker)
             || tree.pending.values().any(|p| p.asker == Some(*asker))
+            || tree
+                .connections
+                .values()
+                .any(|c| c.lane.askers().any(|waits| waits == *asker))
             || tree.endings.values().any(|e| e.asker() == Some(*asker))
             || tree.shutdowns.contains(asker);
         if !served {

@@ -33,6 +33,18 @@ pub(super) struct Lane {
     waiting: VecDeque<Waiting>,
 }
 
+impl Lane {
+    /// Whoever asked what was asked before a new stop, the thread takes requests again.
+    pub(super) fn reopen(&mut self) {
+        self.taken_by = None;
+    }
+
+    /// Who waits.
+    pub(super) fn askers(&self) -> impl Iterator<Item = Asker> + '_ {
+        self.waiting.iter().filter_map(|waiting| waiting.asker)
+    }
+}
+
 #[derive(Debug)]
 struct Waiting {
     what: Asked,

@@ -350,6 +350,10 @@ impl Tree {
         let thread = stop.thread;
         data.arriving = Some(stop);
         data.begin_inspect(number);
+        let connection = data.connection;
+        if let Some(known) = connection.and_then(|id| self.connections.get_mut(&id)) {
+            known.lane.reopen();
+        }
         let Some(thread) = thread else {
             self.arrive(row);
             return;
