@@ -166,7 +166,7 @@ impl Tree {
             Input::Opened(connection) => self.connection_opened(connection),
             Input::Closed(connection, error) => self.connection_closed(connection, error),
             Input::Dap(connection, message) => self.adapter_said(connection, message),
-            Input::Described(pid, seen) => self.process_described(pid, seen),
+            Input::Described(pid, seen) => self.process_described(pid, &seen),
             Input::Gone(process, status) => self.process_gone(process, status),
             Input::ProcessesEnded(operation, left) => self.processes_ended(operation, &left),
             Input::Surveyed(run, alive) => self.surveyed(run, &alive),

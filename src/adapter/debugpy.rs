@@ -136,7 +136,10 @@ impl Policy for Debugpy {
             .iter()
             .map(|(inherited, path)| format!("{}: {}", python_text(inherited), python_text(path)))
             .collect();
-        Some(format!("{TAKE_STREAMS}(__import__('os'), {{{}}})", pairs.join(", ")))
+        Some(format!(
+            "{TAKE_STREAMS}(__import__('os'), {{{}}})",
+            pairs.join(", ")
+        ))
     }
 
     fn name_in(&self, value: &str) -> Option<String> {
@@ -224,10 +227,17 @@ fn without_debugger(command: &[String]) -> Vec<String> {
 fn without_debugpy(command: &[String]) -> Vec<String> {
     let is_debugpy = |word: &String| word.ends_with("/debugpy");
     let is_launcher = |word: &String| word.ends_with("debugpy_launcher.py");
-    let Some(at) = command.iter().position(|word| is_debugpy(word) || is_launcher(word)) else {
+    let Some(at) = command
+        .iter()
+        .position(|word| is_debugpy(word) || is_launcher(word))
+    else {
         return command.to_vec();
     };
-    let own = if command.get(at).is_some_and(is_launcher) { 2 } else { 1 };
+    let own = if command.get(at).is_some_and(is_launcher) {
+        2
+    } else {
+        1
+    };
     let mut words: Vec<String> = command.iter().take(at).cloned().collect();
     let mut rest = command.iter().skip(at + own).peekable();
     while let Some(word) = rest.peek() {

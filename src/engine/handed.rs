@@ -1,7 +1,6 @@
 //! The output streams that were handed to the rows of the trees: whose is whose, by the key of
 //! the end that a process writes to, and what a child gets in their place.
 
-use super::terminal::Terminal;
 use crate::output::StreamKind;
 use crate::process::pty::{self, TerminalHandle};
 use crate::process::stream::{self, FdKey, OutputStream, WriteEnd};
@@ -13,6 +12,8 @@ use std::io;
 /// What one row writes to.
 #[derive(Debug, Default)]
 struct Handed {
+    /// The root of its tree.
+    root: RowId,
     keys: Vec<(StreamKind, FdKey)>,
     /// Kept until the child has opened its own.
     ends: Vec<WriteEnd>,
@@ -29,8 +30,18 @@ pub(super) struct HandedStreams {
 impl HandedStreams {
     /// A root was started on these.
     pub(super) fn root(&mut self, root: RowId, streams: &[OutputStream]) {
-        let keys = streams.iter().map(|stream| (stream.stream, stream.write_key())).collect();
-        self.rows.insert(root, Handed { keys, ..Handed::default() });
+        let keys = streams
+            .iter()
+            .map(|stream| (stream.stream, stream.write_key()))
+            .collect();
+        self.rows.insert(
+            root,
+            Handed {
+                root,
+                keys,
+                ..Handed::default()
+            },
+        );
     }
 
     /// Opens streams for a child in the place of those of the rows above it: what is to be read,
@@ -39,7 +50,7 @@ impl HandedStreams {
         &mut self,
         row: RowId,
         above: &[RowId],
-        terminal: Option<&Terminal>,
+        terminal: Option<&TerminalHandle>,
     ) -> (Vec<OutputStream>, Vec<StreamOffer>) {
         if self.rows.contains_key(&row) {
             return (Vec::new(), Vec::new());
@@ -50,7 +61,12 @@ impl HandedStreams {
             .flat_map(|handed| handed.keys.iter().copied())
             .collect();
         let kinds: BTreeSet<StreamKind> = inherited.iter().map(|(kind, _)| *kind).collect();
-        let (mut handed, mut streams, mut offers) = (Handed::default(), Vec::new(), Vec::new());
+        let root = above.last().copied().unwrap_or(row);
+        let mut handed = Handed {
+            root,
+            ..Handed::default()
+        };
+        let (mut streams, mut offers) = (Vec::new(), Vec::new());
         for kind in kinds {
             let opened = open_one(kind, terminal);
             let (stream, own, end) = match opened {
@@ -62,7 +78,10 @@ impl HandedStreams {
             };
             let path = end.path().to_string_lossy().into_owned();
             for (_, key) in inherited.iter().filter(|(known, _)| *known == kind) {
-                offers.push(StreamOffer { inherited: key.to_string(), path: path.clone() });
+                offers.push(StreamOffer {
+                    inherited: key.to_string(),
+                    path: path.clone(),
+                });
             }
             handed.keys.push((kind, end.key()));
             handed.ends.push(end);
@@ -85,10 +104,11 @@ impl HandedStreams {
         self.rows.remove(&row);
     }
 
-    /// The terminals of children get a new size first, the root's last: a child that hears of it
+    /// The terminals of a root's children get a new size first, the root's last: a child that hears of it
     /// through the root's then sees the same size everywhere.
-    pub(super) fn resize(&self, columns: u16, rows: u16) {
-        for terminal in self.rows.values().filter_map(|handed| handed.terminal.as_ref()) {
+    pub(super) fn resize(&self, root: RowId, columns: u16, rows: u16) {
+        let below = self.rows.values().filter(|handed| handed.root == root);
+        for terminal in below.filter_map(|handed| handed.terminal.as_ref()) {
             if let Err(error) = terminal.resize(columns, rows) {
                 tracing::debug!("a child's terminal could not be resized: {error}");
             }
@@ -98,10 +118,10 @@ impl HandedStreams {
 
 type Opened = (OutputStream, Option<TerminalHandle>, WriteEnd);
 
-fn open_one(kind: StreamKind, terminal: Option<&Terminal>) -> io::Result<Opened> {
+fn open_one(kind: StreamKind, terminal: Option<&TerminalHandle>) -> io::Result<Opened> {
     match (kind, terminal) {
         (StreamKind::Terminal, Some(terminal)) => {
-            let (stream, handle, end) = pty::open_stream_pty(terminal.handle())?;
+            let (stream, handle, end) = pty::open_stream_pty(terminal)?;
             Ok((stream, Some(handle), end))
         }
         (StreamKind::Terminal, None) => Err(io::Error::other("the root has no terminal")),

@@ -69,7 +69,11 @@ impl Output {
     /// Adds text, from whatever source.
     pub(super) fn append(&self, row: RowId, stream: Stream, bytes: &[u8]) {
         self.store().append(row.0, kind_of(stream), bytes);
-        self.grown.rows.lock().unwrap_or_else(PoisonError::into_inner).insert(row);
+        self.grown
+            .rows
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(row);
         self.grown.changed.notify_one();
     }
 
@@ -86,7 +90,11 @@ impl Output {
             .lines_from(id, from, count as usize)
             .into_iter()
             .map(|line| OutputLine {
-                number: if row.is_some() { line.number } else { line.sequence },
+                number: if row.is_some() {
+                    line.number
+                } else {
+                    line.sequence
+                },
                 row: RowId(line.row),
                 stream: stream_of(line.stream),
                 text: line.text.to_owned(),
@@ -106,7 +114,12 @@ impl Output {
             }
             total += 1;
         }
-        Answer::Output(OutputWindow { row, lines, total, dropped: extent.start })
+        Answer::Output(OutputWindow {
+            row,
+            lines,
+            total,
+            dropped: extent.start,
+        })
     }
 
     /// Reads a stream to its end. The screen of `terminal` also gets the bytes.
@@ -156,11 +169,18 @@ impl Output {
             self.grown.changed.notified().await;
             pace.tick().await;
             let rows = std::mem::take(
-                &mut *self.grown.rows.lock().unwrap_or_else(PoisonError::into_inner),
+                &mut *self
+                    .grown
+                    .rows
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner),
             );
             let (revision, lines) = {
                 let store = self.store();
-                let lines = rows.iter().map(|row| (*row, store.extent(Some(row.0)).end)).collect();
+                let lines = rows
+                    .iter()
+                    .map(|row| (*row, store.extent(Some(row.0)).end))
+                    .collect();
                 (store.revision(None), lines)
             };
             let grew = ShellInput::Core(Input::OutputGrew(revision, lines));

@@ -73,6 +73,15 @@ impl Tree {
         if let Some(earlier) = self.run_of(root) {
             self.close_connections(earlier);
         }
+        let parked = self
+            .rows
+            .get(&root)
+            .filter(|data| data.adopt_by.is_some())
+            .and_then(|data| data.view.process);
+        if let Some(process) = parked {
+            // Of a run that was detached a moment ago: nobody would let it go any more.
+            self.end_processes(vec![process]);
+        }
         let Some(tree) = self.trees.get_mut(&root) else {
             return;
         };
@@ -111,11 +120,15 @@ impl Tree {
     }
 
     pub(super) fn start_progress(&mut self, run: Run, text: String) {
-        if let Some(tree) = self.tree_of(run) {
-            if matches!(tree.state, TreeState::Preparing(_)) {
-                tree.state = TreeState::Preparing(text.clone());
-                self.event(Event::Progress { root: run.root, text });
-            }
+        let Some(tree) = self.tree_of(run) else {
+            return;
+        };
+        if matches!(tree.state, TreeState::Preparing(_)) {
+            tree.state = TreeState::Preparing(text.clone());
+            self.event(Event::Progress {
+                root: run.root,
+                text,
+            });
         }
     }
 

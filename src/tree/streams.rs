@@ -23,7 +23,10 @@ impl Tree {
     ) {
         let wanted = stops
             && row != run.root
-            && self.trees.get(&run.root).is_some_and(|tree| tree.own_streams);
+            && self
+                .trees
+                .get(&run.root)
+                .is_some_and(|tree| tree.own_streams);
         if !wanted {
             self.configuration_done(connection);
             return;
@@ -57,7 +60,14 @@ impl Tree {
         match expression {
             Some(expression) => {
                 let arguments = json!({ "expression": expression, "context": "repl" });
-                self.ask(connection, "evaluate", arguments, Asked::Streams, TAKING, None);
+                self.ask(
+                    connection,
+                    "evaluate",
+                    arguments,
+                    Asked::Streams,
+                    TAKING,
+                    None,
+                );
             }
             None => {
                 self.effect(Effect::StreamsTaken(row));
@@ -83,6 +93,13 @@ impl Tree {
 
     fn configuration_done(&mut self, connection: ConnectionId) {
         let what = Asked::ConfigurationDone;
-        self.ask(connection, "configurationDone", json!({}), what, ANSWER, None);
+        self.ask(
+            connection,
+            "configurationDone",
+            json!({}),
+            what,
+            ANSWER,
+            None,
+        );
     }
 }

@@ -218,6 +218,14 @@ impl Bench {
         self.run_queue();
     }
 
+    /// Answers the attach of a connection that was held back.
+    pub fn answer_attach(&mut self, connection: ConnectionId) {
+        if let Some(attach) = self.attaching.remove(&connection) {
+            self.respond(connection, &attach, Ok(json!({})));
+            self.run_queue();
+        }
+    }
+
     /// The connection breaks.
     pub fn breaks(&mut self, connection: ConnectionId) {
         self.closed.insert(connection);
