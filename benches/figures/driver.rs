@@ -136,10 +136,14 @@ impl Driver {
             .context("the adapter could not be started")?;
         let (said, saying) = channel();
         std::thread::spawn(move || said.send(std::fs::read_to_string(endpoints)));
-        let said = saying.recv_timeout(LIMIT).context("the adapter does not listen")??;
+        let said = saying
+            .recv_timeout(LIMIT)
+            .context("the adapter does not listen")??;
         let client: Value = serde_json::from_str(&said)?;
         let client = &client["client"];
-        let port = client["port"].as_u64().context("the adapter named no port")?;
+        let port = client["port"]
+            .as_u64()
+            .context("the adapter named no port")?;
         let (tell, heard) = channel();
         Ok(Self {
             adapter: child,
@@ -165,7 +169,15 @@ impl Driver {
                 let message = read_message(&mut reader).unwrap_or(Value::Null);
                 let over = message.is_null();
                 let at = Instant::now();
-                if tell.send(Heard { connection, at, message }).is_err() || over {
+                if tell
+                    .send(Heard {
+                        connection,
+                        at,
+                        message,
+                    })
+                    .is_err()
+                    || over
+                {
                     return;
                 }
             }
@@ -230,7 +242,10 @@ impl Driver {
     }
 
     fn ask(&mut self, on: usize, command: &str, arguments: &Value) -> Result<i64> {
-        self.send(on, json!({ "type": "request", "command": command, "arguments": arguments }))
+        self.send(
+            on,
+            json!({ "type": "request", "command": command, "arguments": arguments }),
+        )
     }
 
     fn call(&mut self, on: usize, command: &str, arguments: &Value) -> Result<Heard> {
@@ -274,7 +289,10 @@ impl Driver {
         let until = Instant::now() + LIMIT;
         loop {
             let left = until.saturating_duration_since(Instant::now());
-            let heard = self.heard.recv_timeout(left).context("the adapter fell silent")?;
+            let heard = self
+                .heard
+                .recv_timeout(left)
+                .context("the adapter fell silent")?;
             if wanted(&heard) {
                 return Ok(heard);
             }

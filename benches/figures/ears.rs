@@ -32,7 +32,9 @@ impl Ears {
     /// Listens from now on; once in a process.
     pub fn open() -> Result<Self, TryInitError> {
         let ears = Self::default();
-        tracing_subscriber::registry().with(ears.clone()).try_init()?;
+        tracing_subscriber::registry()
+            .with(ears.clone())
+            .try_init()?;
         Ok(ears)
     }
 
@@ -61,8 +63,15 @@ impl<S: Subscriber> Layer<S> for Ears {
         let (at, clock) = (Instant::now(), SystemTime::now());
         let mut message = Message(String::with_capacity(KEPT));
         event.record(&mut message);
-        let line = Line { at, clock, text: message.0 };
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+        let line = Line {
+            at,
+            clock,
+            text: message.0,
+        };
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(line);
     }
 }
 

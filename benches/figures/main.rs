@@ -57,8 +57,12 @@ fn main() -> Result<ExitCode> {
     let setting = Setting::new()?;
     let ears = Ears::open()?;
     let rounds = arguments.rounds;
-    let wanted =
-        |name: &str| arguments.only.as_deref().is_none_or(|word| name.contains(word));
+    let wanted = |name: &str| {
+        arguments
+            .only
+            .as_deref()
+            .is_none_or(|word| name.contains(word))
+    };
     let mut figures = Vec::new();
     let mut add = |new: Vec<Figure>| {
         for figure in new {
@@ -88,7 +92,11 @@ fn main() -> Result<ExitCode> {
         table::write(path, &table::markdown(&figures, &setting.about)?)?;
     }
     let holds = figures.iter().all(Figure::holds);
-    Ok(if arguments.strict && !holds { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    Ok(if arguments.strict && !holds {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    })
 }
 
 /// From a child's report to its first stop, with its place.
@@ -129,18 +137,35 @@ fn adoption(setting: &Setting, ears: &Ears, rounds: usize) -> Result<Vec<Figure>
 }
 
 fn start(setting: &Setting, ears: &Ears, rounds: usize) -> Result<Vec<Figure>> {
-    let starts: Vec<_> =
-        (0..rounds).map(|_| product::start(setting, ears)).collect::<Result<_>>()?;
+    let starts: Vec<_> = (0..rounds)
+        .map(|_| product::start(setting, ears))
+        .collect::<Result<_>>()?;
     let figure = |what, bar, part: fn(&product::Start) -> Duration| {
         let times = Times::new(starts.iter().map(part));
         let beside = times.spread();
-        Figure { what, value: times.percentile(50), bar, unit: " ms", beside }
+        Figure {
+            what,
+            value: times.percentile(50),
+            bar,
+            unit: " ms",
+            beside,
+        }
     };
     Ok(vec![
-        figure("adapter started → listens", Some(150.0), |start| start.adapter),
-        figure("program spawned → configured", Some(250.0), |start| start.configured),
-        figure("program spawned → its first line", Some(250.0), |start| start.first_line),
-        figure("launch asked for → the program's first line", None, |start| start.whole),
+        figure("adapter started → listens", Some(150.0), |start| {
+            start.adapter
+        }),
+        figure("program spawned → configured", Some(250.0), |start| {
+            start.configured
+        }),
+        figure("program spawned → its first line", Some(250.0), |start| {
+            start.first_line
+        }),
+        figure(
+            "launch asked for → the program's first line",
+            None,
+            |start| start.whole,
+        ),
     ])
 }
 
@@ -151,7 +176,13 @@ fn steps(setting: &Setting) -> Result<Vec<Figure>> {
     let beside = format!("{}; bare driver {}", ours.spread(), floor.spread());
     let value = ours.percentile(50);
     let what = "step over → stack and variables in the snapshot";
-    Ok(vec![Figure { what, value, bar: Some(10.0), unit: " ms", beside }])
+    Ok(vec![Figure {
+        what,
+        value,
+        bar: Some(10.0),
+        unit: " ms",
+        beside,
+    }])
 }
 
 fn screen(setting: &Setting, rounds: usize) -> Result<Vec<Figure>> {
@@ -164,7 +195,9 @@ fn screen(setting: &Setting, rounds: usize) -> Result<Vec<Figure>> {
     let mut screen = Screen::open(setting, &program)?;
     screen.first_frame()?;
     screen.wait_for("1 stopped")?;
-    let keys = (0..KEYS).map(|_| screen.key(b"\t")).collect::<Result<Vec<_>>>()?;
+    let keys = (0..KEYS)
+        .map(|_| screen.key(b"\t"))
+        .collect::<Result<Vec<_>>>()?;
     let keys = Times::new(keys);
     screen.wait_for("1 stopped")?;
     let idle = screen.idle(IDLE)?;

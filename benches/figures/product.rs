@@ -75,7 +75,10 @@ pub fn steps(setting: &Setting, program: &Program, count: usize) -> Result<Vec<D
         let (row, mut stop) = loop {
             match product.event().await? {
                 Event::Row(row) if row.parent.is_none() => {
-                    let interest = Interest { row: row.id, ..Interest::default() };
+                    let interest = Interest {
+                        row: row.id,
+                        ..Interest::default()
+                    };
                     product.tell(ToEngine::Interest(vec![interest])).await?;
                 }
                 Event::Stopped { row, stop, .. } => break (row, stop),
@@ -121,7 +124,11 @@ pub fn start(setting: &Setting, ears: &Ears) -> Result<Start> {
         product.engine.stop().await;
         let heard = ears.take();
         let line = |way, what| {
-            frames(&heard, way, what).first().cloned().cloned().with_context(|| format!("no {what}"))
+            frames(&heard, way, what)
+                .first()
+                .cloned()
+                .cloned()
+                .with_context(|| format!("no {what}"))
         };
         let began = line("", "the adapter is started")?;
         let listens = line("", "the adapter listens")?;
@@ -139,13 +146,18 @@ pub fn start(setting: &Setting, ears: &Ears) -> Result<Start> {
 }
 
 fn frames<'a>(heard: &'a [Line], way: &str, what: &str) -> Vec<&'a Line> {
-    heard.iter().filter(|line| line.text.contains(way) && line.text.contains(what)).collect()
+    heard
+        .iter()
+        .filter(|line| line.text.contains(way) && line.text.contains(what))
+        .collect()
 }
 
 /// As the binary does it.
 fn in_runtime<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
-    let runtime: Runtime =
-        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let runtime: Runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()?;
     let result = runtime.block_on(work);
     runtime.shutdown_timeout(LIMIT);
     result
@@ -162,7 +174,12 @@ impl Product {
     fn start(setting: &Setting) -> Result<Self> {
         let engine = Engine::start(setting.config())?;
         let (to_engine, from_engine) = engine.connect();
-        Ok(Self { engine, to_engine, from_engine, last_id: 0 })
+        Ok(Self {
+            engine,
+            to_engine,
+            from_engine,
+            last_id: 0,
+        })
     }
 
     async fn launch(&mut self, setting: &Setting, program: &Program) -> Result<()> {
@@ -186,17 +203,26 @@ impl Product {
 
     async fn command(&mut self, op: Op, expect: Option<StopNumber>) -> Result<()> {
         self.last_id += 1;
-        let command = Command { id: CommandId(self.last_id), expect, op };
+        let command = Command {
+            id: CommandId(self.last_id),
+            expect,
+            op,
+        };
         self.tell(ToEngine::Command(command)).await
     }
 
     async fn tell(&mut self, message: ToEngine) -> Result<()> {
-        self.to_engine.send(message).await.context("the engine is gone")
+        self.to_engine
+            .send(message)
+            .await
+            .context("the engine is gone")
     }
 
     async fn heard(&mut self) -> Result<FromEngine> {
         let heard = timeout(LIMIT, self.from_engine.recv()).await;
-        heard.context("the engine fell silent")?.context("the engine is gone")
+        heard
+            .context("the engine fell silent")?
+            .context("the engine is gone")
     }
 
     async fn event(&mut self) -> Result<Event> {
@@ -230,7 +256,10 @@ impl Product {
 
 fn is_whole(snapshot: &Snapshot, row: RowId, stop: StopNumber) -> bool {
     let whole = |inspect: &Inspect| {
-        let frame = inspect.stacks.values().find_map(|stack| stack.frames.first())?;
+        let frame = inspect
+            .stacks
+            .values()
+            .find_map(|stack| stack.frames.first())?;
         let scope = inspect.scopes.get(&frame.id)?.first()?;
         let page = inspect.pages.get(&scope.reference)?;
         Some(!page.variables.is_empty())

@@ -81,7 +81,9 @@ impl Setting {
 
 /// A program of `benches/programs`.
 pub fn script(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/programs").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("benches/programs")
+        .join(name)
 }
 
 /// A program that starts `child.py` so many times.

@@ -33,9 +33,16 @@ impl Figure {
 
     /// One line for people.
     pub fn line(&self) -> String {
-        let bar = self.bar.map_or(String::new(), |bar| format!(" (at most {bar}{})", self.unit));
+        let bar = self.bar.map_or(String::new(), |bar| {
+            format!(" (at most {bar}{})", self.unit)
+        });
         let word = if self.holds() { "ok    " } else { "MISSED" };
-        format!("{word} {}: {}{bar}; {}", self.what, self.shown(), self.beside)
+        format!(
+            "{word} {}: {}{bar}; {}",
+            self.what,
+            self.shown(),
+            self.beside
+        )
     }
 
     fn shown(&self) -> String {
@@ -57,7 +64,10 @@ pub struct Times(Vec<f64>);
 impl Times {
     /// In ms.
     pub fn new(times: impl IntoIterator<Item = Duration>) -> Self {
-        let mut all: Vec<f64> = times.into_iter().map(|time| time.as_secs_f64() * 1e3).collect();
+        let mut all: Vec<f64> = times
+            .into_iter()
+            .map(|time| time.as_secs_f64() * 1e3)
+            .collect();
         all.sort_by(f64::total_cmp);
         Self(all)
     }
@@ -65,13 +75,19 @@ impl Times {
     /// The value that so many per cent do not exceed; 50: the median.
     pub fn percentile(&self, percent: usize) -> f64 {
         let last = self.0.len().saturating_sub(1);
-        self.0.get((last * percent).div_ceil(100)).copied().unwrap_or(f64::NAN)
+        self.0
+            .get((last * percent).div_ceil(100))
+            .copied()
+            .unwrap_or(f64::NAN)
     }
 
     /// Such as `min 3.1, median 4.0, max 9.9 ms of 200`.
     pub fn spread(&self) -> String {
         let [min, median, max] = [0, 50, 100].map(|percent| self.percentile(percent));
-        format!("min {min:.1}, median {median:.1}, max {max:.1} ms of {}", self.0.len())
+        format!(
+            "min {min:.1}, median {median:.1}, max {max:.1} ms of {}",
+            self.0.len()
+        )
     }
 }
 
@@ -79,7 +95,9 @@ impl Times {
 pub fn markdown(figures: &[Figure], about: &str) -> Result<String> {
     let mut out = format!("{BEGIN}\n| measured | figure | at most | |\n|---|---:|---:|---|\n");
     for figure in figures {
-        let bar = figure.bar.map_or(String::new(), |bar| format!("{bar}{}", figure.unit));
+        let bar = figure
+            .bar
+            .map_or(String::new(), |bar| format!("{bar}{}", figure.unit));
         let missed = if figure.holds() { "" } else { "**missed** " };
         let (what, shown, beside) = (figure.what, figure.shown(), &figure.beside);
         writeln!(out, "| {what} | {missed}{shown} | {bar} | {beside} |")?;
@@ -95,9 +113,8 @@ pub fn write(path: &Path, table: &str) -> Result<()> {
         let (_, after) = rest.split_once(END)?;
         Some((before, after))
     });
-    let (before, after) = marks.with_context(|| {
-        format!("{}: `{BEGIN}` and `{END}` must stand in it", path.display())
-    })?;
+    let (before, after) = marks
+        .with_context(|| format!("{}: `{BEGIN}` and `{END}` must stand in it", path.display()))?;
     let after = after.strip_prefix('\n').unwrap_or(after);
     fs::write(path, format!("{before}{table}{after}"))
         .with_context(|| format!("{}: cannot be written", path.display()))
@@ -116,5 +133,7 @@ fn machine() -> Result<String> {
     let date = Command::new("date").args(["-u", "+%Y-%m-%d"]).output()?;
     let date = String::from_utf8_lossy(&date.stdout).trim().to_owned();
     let kernel = kernel.trim();
-    Ok(format!("{date}, {model}, {cores} cores, Linux {kernel}, load {load}"))
+    Ok(format!(
+        "{date}, {model}, {cores} cores, Linux {kernel}, load {load}"
+    ))
 }

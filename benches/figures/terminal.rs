@@ -13,7 +13,12 @@ use std::time::{Duration, Instant};
 const LIMIT: Duration = Duration::from_secs(60);
 /// A quiet screen: nothing came for this long.
 const QUIET: Duration = Duration::from_millis(400);
-const SIZE: PtySize = PtySize { rows: 40, cols: 120, pixel_width: 0, pixel_height: 0 };
+const SIZE: PtySize = PtySize {
+    rows: 40,
+    cols: 120,
+    pixel_width: 0,
+    pixel_height: 0,
+};
 /// The last bytes of each frame.
 const FRAME: &[u8] = b"\x1b[?2026l";
 
@@ -128,7 +133,10 @@ impl Screen {
             }
         }
         let used = self.cpu()?.saturating_sub(used);
-        Ok(Idle { bytes, cpu: 100.0 * used.as_secs_f64() / time.as_secs_f64() })
+        Ok(Idle {
+            bytes,
+            cpu: 100.0 * used.as_secs_f64() / time.as_secs_f64(),
+        })
     }
 
     /// What the process has resident now.
@@ -138,9 +146,13 @@ impl Screen {
         let field = |name: &str| {
             let line = text.lines().find_map(|line| line.strip_prefix(name));
             let kib = line.and_then(|rest| rest.split_whitespace().next()?.parse::<f64>().ok());
-            kib.map(|kib| kib * 1024.0 / 1e6).with_context(|| format!("{path}: no {name}"))
+            kib.map(|kib| kib * 1024.0 / 1e6)
+                .with_context(|| format!("{path}: no {name}"))
         };
-        Ok(Memory { resident: field("Rss:")?, proportional: field("Pss:")? })
+        Ok(Memory {
+            resident: field("Rss:")?,
+            proportional: field("Pss:")?,
+        })
     }
 
     /// Processor time of all threads so far.
@@ -180,7 +192,10 @@ impl Screen {
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        if let Some(pid) = self.child.process_id().and_then(|pid| i32::try_from(pid).ok())
+        if let Some(pid) = self
+            .child
+            .process_id()
+            .and_then(|pid| i32::try_from(pid).ok())
             && let Some(pid) = rustix::process::Pid::from_raw(pid)
         {
             // It ends its tree, then itself; its terminal is read meanwhile.
