@@ -86,6 +86,7 @@ impl Workshop {
             // It may hang; nobody will ask it for anything any more.
             let _ = crate::process::pidfd::signal(process, crate::process::pidfd::Signal::KILL);
         })?;
+        tracing::debug!(root = %run.root, "the adapter listens on {host}:{port}");
         let prepared = Prepared {
             policy: Arc::new(DebugpyPolicy),
             adapter: format!("debugpy {}", debugpy.version),
@@ -179,6 +180,7 @@ impl Workshop {
             },
             own_session: true,
         };
+        tracing::debug!(root = %run.root, "the adapter is started: {command:?}");
         let spawned = spawn::spawn(&plan)
             .map_err(|error| format!("the debug adapter could not be started: {error}"))?;
         let Spawned { key, streams, .. } = spawned;

@@ -26,7 +26,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 
-/// Snapshots are at least this far apart.
+/// Snapshots are at least this far apart, but for those that somebody waits for.
 const PUBLISH: Duration = Duration::from_millis(4);
 /// How many inputs are taken before a snapshot is published.
 const BATCH: usize = 256;
@@ -196,6 +196,9 @@ impl Shell {
     fn publish_in(&self) -> Option<Duration> {
         if !self.tree.is_dirty() {
             return None;
+        }
+        if self.tree.is_urgent() {
+            return Some(Duration::ZERO);
         }
         let since = self.published.map_or(PUBLISH, |at| at.elapsed());
         Some(PUBLISH.saturating_sub(since))

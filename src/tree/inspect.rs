@@ -364,6 +364,7 @@ impl Tree {
         if data.shown.as_deref() != Some(&data.inspect) {
             data.shown = Some(Arc::new(data.inspect.clone()));
             self.dirty = true;
+            self.urgent = true;
         }
     }
 
