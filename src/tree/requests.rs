@@ -72,6 +72,8 @@ pub(super) enum Asked {
     Pause,
     Disconnect,
     Name,
+    /// What was asked is not wanted any more.
+    Nothing,
     /// The child takes its own output streams; it is let go after that.
     Streams,
     /// The frames of a stop that arrives.

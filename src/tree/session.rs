@@ -239,7 +239,7 @@ impl Tree {
                 }
             }
             Asked::Streams => self.streams_taken(connection, row, &result),
-            Asked::ConfigurationDone | Asked::Disconnect => {}
+            Asked::ConfigurationDone | Asked::Disconnect | Asked::Nothing => {}
             Asked::Resume { stop } => self.resume_answered(row, stop, pending.asker, result),
             Asked::Name => {
                 let value = result.ok().and_then(|response| {
