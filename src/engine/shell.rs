@@ -17,7 +17,7 @@ use crate::process::spawn::{self, SpawnPlan, Spawned, StdinSource, Stdio};
 use crate::process::{ProcessKey, ending};
 use crate::tree::{ConnectionId, Effect, Input, Millis, Prepared, Run, Tree};
 use daptree_model::{
-    ClientId, Event, FromEngine, LaunchRequest, ReadOp, Reply, RowId, Stdio as WantedStdio,
+    ClientId, EngineError, Event, FromEngine, LaunchRequest, ReadOp, Reply, RowId, Stdio as WantedStdio,
     ToEngine,
 };
 use std::collections::{BTreeMap, VecDeque};
@@ -417,7 +417,13 @@ impl Shell {
             Effect::StreamsTaken(row) => self.handed.taken(row),
             Effect::Said(row, stream, text) => self.output.append(row, stream, text.as_bytes()),
             Effect::Reply(client, reply) => {
-                tracing::debug!(command = %reply.id, ok = reply.result.is_ok(), "finished");
+                match &reply.result {
+                    Ok(_) => tracing::debug!(command = %reply.id, %client, "finished"),
+                    Err(error @ EngineError::TimedOut { .. }) => {
+                        tracing::debug!(command = %reply.id, %client, "timed out: {error}");
+                    }
+                    Err(error) => tracing::debug!(command = %reply.id, %client, "failed: {error}"),
+                }
                 if let Some(front) = self.fronts.get(&client) {
                     front.send(FromEngine::Reply(reply));
                 }

@@ -36,7 +36,7 @@ impl Tree {
     fn command(&mut self, client: ClientId, command: Command) {
         let asker = (client, command.id);
         let expect = command.expect;
-        tracing::debug!(command = %command.id, op = ?command.op, "received");
+        tracing::debug!(command = %command.id, %client, op = command.op.name(), "received");
         let done = match command.op {
             Op::Launch(request) => {
                 self.launch(asker, *request);

@@ -188,6 +188,9 @@ impl Tree {
             asker,
         };
         self.pending.insert((connection, seq), pending);
+        if let Some((client, id)) = asker {
+            tracing::debug!(command = %id, %client, request = command, seq, "started");
+        }
         let message = Message::Request(Request::new(seq, command, Some(arguments)));
         self.effect(Effect::Send(connection, message));
     }
