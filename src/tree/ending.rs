@@ -130,9 +130,6 @@ impl Tree {
         for connection in releasing {
             self.close(connection);
         }
-        if self.rows.get(&row).is_some_and(|data| data.remove_at_end) {
-            self.remove_subtree(row);
-        }
         self.prune(root);
         self.endings_advance();
         self.check_over(root);

@@ -43,8 +43,6 @@ pub(super) struct RowData {
     pub fell_at: Option<Place>,
     /// The adapter's ids of our breakpoints.
     pub adapter_breakpoints: BTreeMap<i64, BreakpointId>,
-    /// Leaves the tree as soon as it ends.
-    pub remove_at_end: bool,
     /// Why we ended it.
     pub cause: Option<String>,
 }
@@ -82,7 +80,6 @@ impl RowData {
             hold: false,
             fell_at: None,
             adapter_breakpoints: BTreeMap::new(),
-            remove_at_end: false,
             cause: None,
         }
     }
