@@ -186,10 +186,14 @@ impl Tree {
         {
             for filter in self.exception_filters.clone() {
                 if !known.contains(&filter.as_str()) {
-                    let message = format!(
-                        "the adapter knows no exception filter `{filter}`: it has {}",
-                        known.join(", ")
-                    );
+                    let message = if known.is_empty() {
+                        format!("the adapter has no exception filters: `{filter}` does nothing")
+                    } else {
+                        format!(
+                            "the adapter knows no exception filter `{filter}`: it has {}",
+                            known.join(", ")
+                        )
+                    };
                     self.notice("exceptions", message, Some(row), true);
                 }
             }
