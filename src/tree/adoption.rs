@@ -318,7 +318,7 @@ impl Tree {
             return;
         }
         // It may have stopped before its attach was answered.
-        self.arrive(row);
+        self.arrive_late(row);
         self.resumed(row);
         self.count_released(row, why);
         self.announce(row);

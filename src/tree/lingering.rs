@@ -20,7 +20,7 @@ impl Tree {
             return;
         }
         data.terminated = true;
-        self.arrive(row);
+        self.arrive_late(row);
         self.fell(row);
         self.resumed(row);
         let keeps_adapter = self.view(row).is_some_and(|view| view.id == view.root);
@@ -44,7 +44,7 @@ impl Tree {
             return;
         }
         tracing::info!(%row, "the session's connection is lost: {why}");
-        self.arrive(row);
+        self.arrive_late(row);
         self.fell(row);
         let why = format!("its debug session broke: {why}");
         self.change_row(row, |view| {

@@ -32,7 +32,7 @@ impl Tree {
     }
 
     fn row_ended(&mut self, row: RowId, status: EndStatus) {
-        self.arrive(row);
+        self.arrive_late(row);
         self.fell(row);
         let at_ms = self.now.0;
         let Some(data) = self.rows.get_mut(&row) else {

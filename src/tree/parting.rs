@@ -31,7 +31,7 @@ impl Tree {
             };
             let (connection, process) = (data.connection, data.view.process);
             let parked = data.adopt_by.is_some();
-            self.arrive(id);
+            self.arrive_late(id);
             let Some(data) = self.rows.get(&id) else {
                 continue;
             };

@@ -37,6 +37,8 @@ pub(super) struct RowData {
     pub in_flight: u32,
     /// The stop that a resume under way left, in case it is refused.
     pub resuming: Option<(StopNumber, Stop)>,
+    /// An exit that is being passed, by the number of the pass, in case that is refused.
+    pub passing: Option<(u64, Stop)>,
     /// The pause that was asked for is a group's.
     pub hold: bool,
     /// Where it stood when its session ended.
@@ -77,6 +79,7 @@ impl RowData {
             asked: BTreeSet::new(),
             in_flight: 0,
             resuming: None,
+            passing: None,
             hold: false,
             fell_at: None,
             adapter_breakpoints: BTreeMap::new(),

@@ -55,11 +55,7 @@ impl Tree {
                 Ok(body) => self.stop_arrives(row, body),
                 Err(error) => tracing::warn!(%row, "a stop could not be read: {error}"),
             },
-            "continued" if current => {
-                // It may run on before its stop was shown.
-                self.arrive(row);
-                self.resumed(row);
-            }
+            "continued" if current => self.ran_on(row),
             "terminated" => self.session_over(connection, row),
             "output" => {
                 if let Ok(body) = event.body_as::<OutputEvent>() {
@@ -142,6 +138,11 @@ impl Tree {
             }
             Asked::Streams => self.streams_taken(connection, row, &result),
             Asked::ConfigurationDone | Asked::Disconnect | Asked::Nothing => {}
+            Asked::Pass(_) if of_another => {}
+            Asked::Pass(pass) => {
+                let refused = matches!(result, Err(EngineError::Refused { .. }));
+                self.exit_passed(row, pass, refused);
+            }
             Asked::Resume { stop } => self.resume_answered(row, stop, pending.asker, result),
             Asked::Name => {
                 let value = result.ok().and_then(|response| {

@@ -1,9 +1,9 @@
 //! A stop from the adapter's word to the moment it is over: it is numbered, its place is waited for,
 //! it is shown, and the session runs on. It must not know who asked for what follows.
 
-use super::Tree;
 use super::requests::Asked;
 use super::timers::Timer;
+use super::{Phase, Tree};
 use crate::dap::message::Response;
 use crate::dap::types::{StackTraceResponse, StoppedEvent};
 use daptree_model::{Event, Place, RowId, RowState, Stop, StopNumber};
@@ -38,6 +38,7 @@ impl Tree {
         let raised = stop.reason == "exception";
         let thread = stop.thread;
         data.arriving = Some(stop);
+        data.passing = None;
         data.begin_inspect(number);
         let connection = data.connection;
         if let Some(known) = connection.and_then(|id| self.connections.get_mut(&id)) {
@@ -120,9 +121,20 @@ impl Tree {
 
     /// Makes the stop visible: from here on the session is paused.
     pub(super) fn arrive(&mut self, row: RowId) {
-        if self.pass_exit(row) {
-            return;
+        match self.take_exit(row) {
+            Some(stop) => self.pass_exit(row, stop),
+            None => self.show_stop(row),
         }
+    }
+
+    /// Makes a stop visible that is over already: its session ran on, or ends.
+    pub(super) fn arrive_late(&mut self, row: RowId) {
+        if self.take_exit(row).is_none() {
+            self.show_stop(row);
+        }
+    }
+
+    fn show_stop(&mut self, row: RowId) {
         let Some(mut stop) = self
             .rows
             .get_mut(&row)
@@ -156,39 +168,62 @@ impl Tree {
     }
 
     /// A program that ends by an exception made for it (`sys.exit`) is not stopped, unless every
-    /// raise was asked for. Says whether it was let go.
-    fn pass_exit(&mut self, row: RowId) -> bool {
-        let Some(data) = self.rows.get(&row).filter(|data| data.is_live()) else {
-            return false;
-        };
-        let Some(stop) = data
-            .arriving
-            .as_ref()
-            .filter(|stop| stop.reason == "exception")
-        else {
-            return false;
-        };
+    /// raise was asked for. Takes the stop that such a one makes.
+    fn take_exit(&mut self, row: RowId) -> Option<Stop> {
+        let data = self.rows.get(&row)?;
+        let stop = data.arriving.as_ref()?;
+        let raised = stop.exception.as_ref()?;
         let asked_for = self
             .exception_filters
             .iter()
             .any(|filter| filter == "raised");
-        let policy = self.policy_of(data.view.root);
-        let is_exit = stop
-            .exception
-            .as_ref()
-            .zip(policy)
-            .is_some_and(|(raised, policy)| policy.is_exit(&raised.type_name));
+        let is_exit = stop.reason == "exception"
+            && self
+                .policy_of(data.view.root)
+                .is_some_and(|policy| policy.is_exit(&raised.type_name));
         if asked_for || !is_exit {
-            return false;
+            return None;
         }
+        let data = self.rows.get_mut(&row)?;
+        let shown = data.view.stop;
+        data.begin_inspect(shown);
+        data.arriving.take()
+    }
+
+    /// Lets a program end that stands at the exception made for it, as far as it still stands.
+    fn pass_exit(&mut self, row: RowId, stop: Stop) {
+        let stands = self.rows.get(&row).is_some_and(|data| {
+            let phase = data.connection.and_then(|id| self.phase(id));
+            data.is_live()
+                && !data.terminated
+                && matches!(phase, Some(Phase::Configuring | Phase::Live))
+        });
+        if !stands {
+            return;
+        }
+        self.last_operation += 1;
+        let pass = self.last_operation;
         let arguments = json!({ "threadId": stop.thread });
-        let stop = data.view.stop;
         if let Some(data) = self.rows.get_mut(&row) {
-            data.arriving = None;
-            data.begin_inspect(stop);
+            data.passing = Some((pass, stop));
         }
-        self.ask_row(row, "continue", arguments, Asked::Resume { stop }, None);
-        true
+        self.ask_row(row, "continue", arguments, Asked::Pass(pass), None);
+    }
+
+    /// The `continue` past an exit was answered; refused, the program stands there after all.
+    pub(super) fn exit_passed(&mut self, row: RowId, pass: u64, refused: bool) {
+        let Some(data) = self.rows.get_mut(&row) else {
+            return;
+        };
+        let Some((_, stop)) = data.passing.take_if(|(of, _)| *of == pass) else {
+            return;
+        };
+        if !refused || !data.is_live() || data.terminated || data.view.is_paused() {
+            return;
+        }
+        data.begin_inspect(StopNumber(data.view.stop.0 + 1));
+        data.arriving = Some(stop);
+        self.show_stop(row);
     }
 
     pub(super) fn raised(&mut self, row: RowId, number: StopNumber, response: Option<&Response>) {
@@ -217,6 +252,15 @@ impl Tree {
                 stop.exception = Some(exception);
             }
         });
+    }
+
+    /// `continued`: the session runs on by itself, maybe before its stop was shown.
+    pub(super) fn ran_on(&mut self, row: RowId) {
+        self.arrive_late(row);
+        if let Some(data) = self.rows.get_mut(&row) {
+            data.passing = None;
+        }
+        self.resumed(row);
     }
 
     /// The session runs on, by whoever's doing.

@@ -8,6 +8,7 @@ mod closing;
 mod commands;
 mod ends;
 mod exec;
+mod exits;
 mod faults;
 mod harness;
 mod inspect;
