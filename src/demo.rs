@@ -64,7 +64,10 @@ pub async fn run(ambient: Ambient, config: EngineConfig) -> Result<i32> {
 
 fn breakpoint_line() -> u32 {
     let main = FILES.first().map_or("", |(_, text)| *text);
-    let before = main.lines().take_while(|line| !line.ends_with(MARK)).count();
+    let before = main
+        .lines()
+        .take_while(|line| !line.ends_with(MARK))
+        .count();
     u32::try_from(before + 1).unwrap_or(1)
 }
 
@@ -74,9 +77,15 @@ struct Folder(PathBuf);
 impl Folder {
     fn make() -> Result<Self> {
         let path = std::env::temp_dir().join(format!("daptree-demo-{}", std::process::id()));
-        DirBuilder::new().mode(0o700).create(&path).with_context(|| {
-            format!("{}: cannot be made; set TMPDIR to another folder", path.display())
-        })?;
+        DirBuilder::new()
+            .mode(0o700)
+            .create(&path)
+            .with_context(|| {
+                format!(
+                    "{}: cannot be made; set TMPDIR to another folder",
+                    path.display()
+                )
+            })?;
         let path = fs::canonicalize(&path).unwrap_or(path);
         let folder = Self(path);
         for (name, text) in FILES {

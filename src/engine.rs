@@ -5,13 +5,14 @@
 pub mod connection;
 mod files;
 mod front;
+mod handed;
 mod launching;
 mod members;
 mod shell;
 mod streams;
 mod terminal;
 
-pub use streams::RawOutput;
+pub use streams::{RawOutput, RawPiece};
 
 use crate::process::reaper::Reaper;
 use crate::settings::Folders;
@@ -61,7 +62,11 @@ impl Engine {
         let (inputs, inbox) = mpsc::channel(INPUTS);
         let shell = Shell::new(config, reaper, inputs.clone());
         let task = tokio::spawn(shell.run(inbox));
-        Ok(Self { inputs, clients: AtomicU32::new(0), task })
+        Ok(Self {
+            inputs,
+            clients: AtomicU32::new(0),
+            task,
+        })
     }
 
     /// Connects a front end. It leaves by dropping its sender.
@@ -71,15 +76,25 @@ impl Engine {
         let (to_front, from_engine) = mpsc::channel(MESSAGES);
         let inputs = self.inputs.clone();
         tokio::spawn(async move {
-            if inputs.send(ShellInput::Front(client, to_front)).await.is_err() {
+            if inputs
+                .send(ShellInput::Front(client, to_front))
+                .await
+                .is_err()
+            {
                 return;
             }
             while let Some(message) = said.recv().await {
-                if inputs.send(ShellInput::Said(client, message)).await.is_err() {
+                if inputs
+                    .send(ShellInput::Said(client, message))
+                    .await
+                    .is_err()
+                {
                     return;
                 }
             }
-            let _ = inputs.send(ShellInput::Core(Input::ClientClosed(client))).await;
+            let _ = inputs
+                .send(ShellInput::Core(Input::ClientClosed(client)))
+                .await;
         });
         (to_engine, from_engine)
     }

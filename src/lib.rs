@@ -2,15 +2,15 @@
 
 pub mod adapter;
 pub mod cli;
-pub mod demo;
-pub mod logs;
-pub mod run;
 pub mod dap;
+pub mod demo;
 pub mod doctor;
 pub mod engine;
 pub mod launch;
+pub mod logs;
 pub mod output;
 pub mod process;
+pub mod run;
 pub mod settings;
 pub mod trace;
 pub mod tree;

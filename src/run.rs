@@ -52,12 +52,23 @@ fn launch_request(request: RunRequest, settings: &Settings, ambient: Ambient) ->
         words: request.program,
         cwd,
         env,
-        python: request.python.map(|python| resolve_python(python, &ambient.cwd)),
+        python: request
+            .python
+            .map(|python| resolve_python(python, &ambient.cwd)),
         stdio: if request.no_pty { Stdio::Pipes } else { size },
-        just_my_code: request.just_my_code.or(settings.just_my_code).unwrap_or(true),
-        exceptions: request.exceptions.or_else(|| settings.exceptions.clone()).unwrap_or_default(),
+        just_my_code: request
+            .just_my_code
+            .or(settings.just_my_code)
+            .unwrap_or(true),
+        exceptions: request
+            .exceptions
+            .or_else(|| settings.exceptions.clone())
+            .unwrap_or_default(),
         stop_on_entry: request.stop_on_entry,
-        max_children: request.max_children.or(settings.max_children).unwrap_or(MAX_CHILDREN),
+        max_children: request
+            .max_children
+            .or(settings.max_children)
+            .unwrap_or(MAX_CHILDREN),
         breakpoints: request.breakpoints.into_iter().map(Into::into).collect(),
     }
 }
@@ -65,7 +76,11 @@ fn launch_request(request: RunRequest, settings: &Settings, ambient: Ambient) ->
 /// A path that was typed belongs to the folder it was typed in, not to `--cwd`.
 fn resolve_python(python: OsString, cwd: &std::path::Path) -> PathBuf {
     let path = PathBuf::from(python);
-    if path.components().count() > 1 { cwd.join(path) } else { path }
+    if path.components().count() > 1 {
+        cwd.join(path)
+    } else {
+        path
+    }
 }
 
 /// An engine and a terminal front end for one launch.
@@ -78,15 +93,29 @@ pub(crate) async fn interactive(launch: LaunchRequest, config: EngineConfig) -> 
     let (own, heard) = engine.connect();
     let (tell, ended) = watch::channel(None);
     let listener = tokio::spawn(listen(heard, tell));
-    let options = UiOptions { launch: Some(Box::new(launch)), ..UiOptions::default() };
+    let options = UiOptions {
+        launch: Some(Box::new(launch)),
+        ..UiOptions::default()
+    };
     let outcome = daptree_ui::run(options, to_engine, from_engine).await;
     // Whatever the front end came to, nothing of the trees stays behind.
     let id = CommandId(1);
-    let command = Command { id, expect: None, op: Op::Shutdown };
+    let command = Command {
+        id,
+        expect: None,
+        op: Op::Shutdown,
+    };
     let told = own.send(ToEngine::Command(command)).await.is_ok();
-    let over = if told { timeout(LEAVING, listener).await.ok() } else { None };
+    let over = if told {
+        timeout(LEAVING, listener).await.ok()
+    } else {
+        None
+    };
     if over.is_none() {
-        eprintln!("daptree: ending the program took more than {} s", LEAVING.as_secs());
+        eprintln!(
+            "daptree: ending the program took more than {} s",
+            LEAVING.as_secs()
+        );
     }
     let status = *ended.borrow();
     engine.stop().await;
@@ -106,7 +135,10 @@ async fn listen(mut heard: mpsc::Receiver<FromEngine>, tell: watch::Sender<Optio
     let mut first: Option<RowId> = None;
     while let Some(message) = heard.recv().await {
         match message {
-            FromEngine::Event { event: Event::TreeEnded { root, status, .. }, .. } => {
+            FromEngine::Event {
+                event: Event::TreeEnded { root, status, .. },
+                ..
+            } => {
                 if *first.get_or_insert(root) == root {
                     tell.send_replace(status.shell_code());
                 }

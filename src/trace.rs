@@ -6,11 +6,11 @@ mod lines;
 mod stops;
 
 use crate::cli::TraceRequest;
-use crate::engine::{Engine, EngineConfig, RawOutput};
+use crate::engine::{Engine, EngineConfig, RawOutput, RawPiece};
 use crate::output::Decoder;
 use daptree_model::{
-    Answer, Command, CommandId, EndStatus, Event, FromEngine, LaunchRequest, Op,
-    Read, ReadOp, Reply, Row, RowId, Stdio, Stream, ToEngine,
+    Answer, Command, CommandId, EndStatus, Event, FromEngine, LaunchRequest, Op, Read, ReadOp,
+    Reply, Row, RowId, Stdio, Stream, ToEngine,
 };
 use lines::{Printer, Summary};
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,7 +41,10 @@ pub async fn run(
     config: EngineConfig,
 ) -> io::Result<i32> {
     let (raw, output) = mpsc::channel(RAW);
-    let engine = Engine::start(EngineConfig { raw_output: Some(raw), ..config })?;
+    let engine = Engine::start(EngineConfig {
+        raw_output: Some(raw),
+        ..config
+    })?;
     let (to_engine, from_engine) = engine.connect();
     let trace = Trace {
         printer: Printer::new(request.json),
@@ -68,14 +71,20 @@ pub async fn run(
         cwd,
         env,
         python: None,
-        stdio: if stdin.is_terminal() { Stdio::Pipes } else { Stdio::PipesInherit },
+        stdio: if stdin.is_terminal() {
+            Stdio::Pipes
+        } else {
+            Stdio::PipesInherit
+        },
         just_my_code: request.just_my_code,
         exceptions: request.exceptions,
         stop_on_entry: false,
         max_children: 256,
         breakpoints: request.breakpoints.into_iter().map(Into::into).collect(),
     };
-    let code = trace.run(launch, from_engine, output, request.timeout).await;
+    let code = trace
+        .run(launch, from_engine, output, request.timeout)
+        .await;
     engine.stop().await;
     code
 }
@@ -197,14 +206,17 @@ impl Trace {
         match event {
             Event::Row(row) => {
                 self.printer.session(&row)?;
-                if row.parent.is_none() && !self.rows.contains_key(&row.id) {
-                    self.open_streams.insert((row.id, Stream::Stdout));
-                    self.open_streams.insert((row.id, Stream::Stderr));
-                }
                 self.rows.insert(row.id, row);
             }
-            Event::Breakpoint { row, path, line, verified, message } => {
-                self.printer.breakpoint(row, &path, line, verified, message.as_deref())?;
+            Event::Breakpoint {
+                row,
+                path,
+                line,
+                verified,
+                message,
+            } => {
+                self.printer
+                    .breakpoint(row, &path, line, verified, message.as_deref())?;
             }
             Event::Stopped { row, stop, at } => {
                 self.stop_count += 1;
@@ -222,7 +234,8 @@ impl Trace {
                 }
             }
             Event::Notice(notice) => {
-                self.printer.warning(&notice.code, &notice.message, notice.row)?;
+                self.printer
+                    .warning(&notice.code, &notice.message, notice.row)?;
             }
             Event::Console { row, stream, text } => self.print_output(row, stream, &text)?,
             Event::TreeEnded { status, left, .. } => self.over = Some((status, left)),
@@ -244,7 +257,13 @@ impl Trace {
             let expression = expression.clone();
             let context = "watch".to_owned();
             let stop = Some(stop);
-            let what = ReadOp::Evaluate { row, stop, frame: None, expression, context };
+            let what = ReadOp::Evaluate {
+                row,
+                stop,
+                frame: None,
+                expression,
+                context,
+            };
             wanted.push((Some(index), what));
         }
         if progress.lacks_exception() {
@@ -286,8 +305,10 @@ impl Trace {
     }
 
     async fn print_if_complete(&mut self, row: RowId) -> io::Result<()> {
-        let complete =
-            self.stops.get(&row).is_some_and(|stop| stop.waiting.is_empty() && !stop.printed);
+        let complete = self
+            .stops
+            .get(&row)
+            .is_some_and(|stop| stop.waiting.is_empty() && !stop.printed);
         if complete {
             self.print_stop(row)?;
             if let Some(progress) = self.stops.get_mut(&row) {
@@ -301,7 +322,11 @@ impl Trace {
     }
 
     fn print_stop(&mut self, row: RowId) -> io::Result<()> {
-        let pid = self.rows.get(&row).and_then(|row| row.process).map(|process| process.pid);
+        let pid = self
+            .rows
+            .get(&row)
+            .and_then(|row| row.process)
+            .map(|process| process.pid);
         let Some(progress) = self.stops.get_mut(&row).filter(|stop| !stop.printed) else {
             return Ok(());
         };
@@ -339,11 +364,16 @@ impl Trace {
     fn wrote(&mut self, raw: &RawOutput) -> io::Result<()> {
         let key = (raw.row, raw.stream);
         let decoder = self.decoders.entry(key).or_default();
-        let text = if raw.bytes.is_empty() {
-            self.open_streams.remove(&key);
-            decoder.finish().map(String::from).unwrap_or_default()
-        } else {
-            decoder.push(&raw.bytes).into_owned()
+        let text = match &raw.what {
+            RawPiece::Opened => {
+                self.open_streams.insert(key);
+                return Ok(());
+            }
+            RawPiece::Bytes(bytes) => decoder.push(bytes).into_owned(),
+            RawPiece::Closed => {
+                self.open_streams.remove(&key);
+                decoder.finish().map(String::from).unwrap_or_default()
+            }
         };
         self.print_output(raw.row, raw.stream, &text)
     }

@@ -19,12 +19,13 @@ mod row;
 mod session;
 mod settle;
 mod snapshot;
+mod streams;
 mod timers;
 
 #[cfg(test)]
 mod tests;
 
-pub use input::{ConnectionId, Effect, Input, Millis, Prepared, Run, Seen};
+pub use input::{ConnectionId, Effect, Input, Millis, Prepared, Run, Seen, StreamOffer};
 
 use crate::adapter::Policy;
 use daptree_model::{
@@ -82,6 +83,7 @@ struct TreeData {
     state: TreeState,
     policy: Option<Arc<dyn Policy>>,
     adapter: String,
+    own_streams: bool,
     /// Where the adapter listens, once it is up.
     endpoint: Option<(String, u16)>,
     /// The root's process was asked for.
@@ -164,7 +166,7 @@ impl Tree {
             Input::Opened(connection) => self.connection_opened(connection),
             Input::Closed(connection, error) => self.connection_closed(connection, error),
             Input::Dap(connection, message) => self.adapter_said(connection, message),
-            Input::Described(pid, seen) => self.process_described(pid, seen),
+            Input::Described(pid, seen) => self.process_described(pid, &seen),
             Input::Gone(process, status) => self.process_gone(process, status),
             Input::ProcessesEnded(operation, left) => self.processes_ended(operation, &left),
             Input::Surveyed(run, alive) => self.surveyed(run, &alive),
@@ -176,6 +178,7 @@ impl Tree {
                 self.output.extend(known);
                 self.dirty = true;
             }
+            Input::StreamsOpened(row, offers) => self.streams_opened(row, &offers),
             Input::Wake => {}
         }
         // What is there in time is not late.

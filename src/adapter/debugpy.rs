@@ -16,6 +16,26 @@ const NAME: &str = "(lambda s, e: e.get('PYTEST_XDIST_WORKER') or \
     (lambda m: m and m.current_process().name or '')(s.get('multiprocessing.process')))\
     (__import__('sys').modules, __import__('os').environ)";
 
+/// Replaces descriptors 1 and 2 where they are a stream of the tree. What is a pipe, a file or a
+/// terminal of the program's own is left alone.
+const TAKE_STREAMS: &str = "(lambda os, own: [os.close(new) for fd in (1, 2) \
+    for stat in [os.fstat(fd)] \
+    for path in [own.get('%d:%d:%d' % (stat.st_dev, stat.st_ino, stat.st_rdev))] if path \
+    for new in [os.open(path, os.O_WRONLY | os.O_NOCTTY)] if [os.dup2(new, fd)]])";
+
+/// A text as Python writes it.
+fn python_text(text: &str) -> String {
+    let mut out = String::from("'");
+    for character in text.chars() {
+        if matches!(character, '\'' | '\\') {
+            out.push('\\');
+        }
+        out.push(character);
+    }
+    out.push('\'');
+    out
+}
+
 impl Policy for Debugpy {
     fn id(&self) -> &'static str {
         "debugpy"
@@ -111,6 +131,17 @@ impl Policy for Debugpy {
         Some(NAME)
     }
 
+    fn streams_expression(&self, streams: &[(String, String)]) -> Option<String> {
+        let pairs: Vec<String> = streams
+            .iter()
+            .map(|(inherited, path)| format!("{}: {}", python_text(inherited), python_text(path)))
+            .collect();
+        Some(format!(
+            "{TAKE_STREAMS}(__import__('os'), {{{}}})",
+            pairs.join(", ")
+        ))
+    }
+
     fn name_in(&self, value: &str) -> Option<String> {
         let name = value.trim().trim_matches(['\'', '"']);
         (!name.is_empty() && name != "MainProcess" && name != "None").then(|| name.to_owned())
@@ -196,10 +227,17 @@ fn without_debugger(command: &[String]) -> Vec<String> {
 fn without_debugpy(command: &[String]) -> Vec<String> {
     let is_debugpy = |word: &String| word.ends_with("/debugpy");
     let is_launcher = |word: &String| word.ends_with("debugpy_launcher.py");
-    let Some(at) = command.iter().position(|word| is_debugpy(word) || is_launcher(word)) else {
+    let Some(at) = command
+        .iter()
+        .position(|word| is_debugpy(word) || is_launcher(word))
+    else {
         return command.to_vec();
     };
-    let own = if command.get(at).is_some_and(is_launcher) { 2 } else { 1 };
+    let own = if command.get(at).is_some_and(is_launcher) {
+        2
+    } else {
+        1
+    };
     let mut words: Vec<String> = command.iter().take(at).cloned().collect();
     let mut rest = command.iter().skip(at + own).peekable();
     while let Some(word) = rest.peek() {

@@ -11,7 +11,9 @@ const LARGEST: u64 = 16 * 1024 * 1024;
 pub(super) fn read(path: &str) -> Result<Answer, EngineError> {
     let failed = |what: String| EngineError::Failed(format!("{path}: {what}"));
     let file = File::open(path).map_err(|error| failed(format!("cannot be read: {error}")))?;
-    let meta = file.metadata().map_err(|error| failed(format!("cannot be read: {error}")))?;
+    let meta = file
+        .metadata()
+        .map_err(|error| failed(format!("cannot be read: {error}")))?;
     if meta.is_dir() {
         return Err(failed("is a folder".to_owned()));
     }
@@ -20,7 +22,10 @@ pub(super) fn read(path: &str) -> Result<Answer, EngineError> {
         .read_to_end(&mut bytes)
         .map_err(|error| failed(format!("cannot be read: {error}")))?;
     if bytes.len() as u64 > LARGEST {
-        return Err(failed(format!("is larger than {} MB and is not shown", LARGEST >> 20)));
+        return Err(failed(format!(
+            "is larger than {} MB and is not shown",
+            LARGEST >> 20
+        )));
     }
     let head = bytes.get(..bytes.len().min(8_192)).unwrap_or_default();
     if head.contains(&0) {
@@ -28,7 +33,10 @@ pub(super) fn read(path: &str) -> Result<Answer, EngineError> {
     }
     let text = String::from_utf8(bytes)
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
-    Ok(Answer::Source { path: path.to_owned(), text: text.into() })
+    Ok(Answer::Source {
+        path: path.to_owned(),
+        text: text.into(),
+    })
 }
 
 #[cfg(test)]
@@ -49,7 +57,11 @@ mod tests {
         };
         assert_eq!(text("good.py"), "x = 1\n");
         assert_eq!(text("latin.py"), "x = '\u{fffd}'\n");
-        for (name, why) in [("binary", "binary"), ("missing", "cannot be read"), ("", "folder")] {
+        for (name, why) in [
+            ("binary", "binary"),
+            ("missing", "cannot be read"),
+            ("", "folder"),
+        ] {
             let error = read(&at(name)).unwrap_err().to_string();
             assert!(error.contains(why) && error.contains(&at(name)), "{error}");
         }

@@ -81,7 +81,10 @@ impl Drop for Front {
 async fn forward(shared: Arc<Shared>, channel: mpsc::Sender<FromEngine>) {
     loop {
         let next = {
-            let mut waiting = shared.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut waiting = shared
+                .waiting
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
             // Events were made before the snapshot that follows them: they go first.
             let message = waiting.messages.pop_front();
             let next = message.or_else(|| waiting.snapshot.take().map(FromEngine::Snapshot));
@@ -111,8 +114,14 @@ mod tests {
         let (send, mut receive) = mpsc::channel(1);
         let front = Front::new(send);
         for seq in 0..100 {
-            front.send(FromEngine::Event { seq, event: Event::Continued(RowId(1)) });
-            front.publish(Arc::new(Snapshot { revision: seq, ..Snapshot::default() }));
+            front.send(FromEngine::Event {
+                seq,
+                event: Event::Continued(RowId(1)),
+            });
+            front.publish(Arc::new(Snapshot {
+                revision: seq,
+                ..Snapshot::default()
+            }));
         }
         drop(front);
         let (mut seqs, mut last) = (Vec::new(), None);

@@ -72,7 +72,9 @@ impl Workshop {
         let data = &self.folders.data;
         let unwritable = |error: std::io::Error| {
             let data = data.display();
-            format!("{data}: what starts the adapter cannot be written there: {error}; set DAPTREE_DATA_DIR to another folder")
+            format!(
+                "{data}: what starts the adapter cannot be written there: {error}; set DAPTREE_DATA_DIR to another folder"
+            )
         };
         let shim = shim::write_shim(data).map_err(unwritable)?;
         let launcher = shim::write_launcher(data).map_err(unwritable)?;
@@ -88,12 +90,23 @@ impl Workshop {
             policy: Arc::new(DebugpyPolicy),
             adapter: format!("debugpy {}", debugpy.version),
             name: launch.title.clone(),
-            program: launch.program.as_ref().map(|path| path.to_string_lossy().into_owned()),
+            program: launch
+                .program
+                .as_ref()
+                .map(|path| path.to_string_lossy().into_owned()),
             command: typed(&launch),
+            own_streams: true,
             host,
             port,
         };
-        Ok(Ready { prepared, launch, launcher, debugpy, adapter: process, words })
+        Ok(Ready {
+            prepared,
+            launch,
+            launcher,
+            debugpy,
+            adapter: process,
+            words,
+        })
     }
 
     /// Finds the interpreter and debugpy; may fetch the latter.
@@ -103,11 +116,17 @@ impl Workshop {
         request: &LaunchRequest,
     ) -> Result<(Launch, Debugpy, Interpreter), String> {
         let options = LaunchOptions {
-            python: request.python.as_ref().map(|path| path.clone().into_os_string()),
+            python: request
+                .python
+                .as_ref()
+                .map(|path| path.clone().into_os_string()),
             settings_python: self.settings_python.clone(),
             ..LaunchOptions::default()
         };
-        let ambient = Ambient { cwd: request.cwd.clone(), env: request.env.clone() };
+        let ambient = Ambient {
+            cwd: request.cwd.clone(),
+            env: request.env.clone(),
+        };
         let words = request.words.clone();
         let data = self.folders.data.clone();
         let inputs = self.inputs.clone();
@@ -148,12 +167,17 @@ impl Workshop {
             .filter(|(name, _)| !name.as_encoded_bytes().starts_with(b"DEBUGPY_"))
             .cloned()
             .collect();
-        env.push(("DEBUGPY_ADAPTER_ENDPOINTS".into(), fifo.0.clone().into_os_string()));
+        env.push((
+            "DEBUGPY_ADAPTER_ENDPOINTS".into(),
+            fifo.0.clone().into_os_string(),
+        ));
         let plan = SpawnPlan {
             argv: command.to_vec(),
             cwd: PathBuf::from("/"),
             env,
-            stdio: Stdio::Pipes { stdin: StdinSource::Null },
+            stdio: Stdio::Pipes {
+                stdin: StdinSource::Null,
+            },
             own_session: true,
         };
         let spawned = spawn::spawn(&plan)
@@ -192,7 +216,10 @@ impl Workshop {
         };
         line.as_deref().and_then(read_endpoint).ok_or_else(|| {
             let line = line.unwrap_or_default();
-            with_words(format!("the debug adapter said `{line}` instead of where it listens"), words)
+            with_words(
+                format!("the debug adapter said `{line}` instead of where it listens"),
+                words,
+            )
         })
     }
 }
@@ -222,7 +249,10 @@ fn typed(launch: &Launch) -> Vec<String> {
         launch::Target::Code(code) => words.extend([OsString::from("-c"), code.clone()]),
     }
     words.extend(launch.args.iter().cloned());
-    words.iter().map(|word| word.to_string_lossy().into_owned()).collect()
+    words
+        .iter()
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect()
 }
 
 /// `{"client": {"host": …, "port": …}}`
@@ -230,7 +260,10 @@ fn read_endpoint(line: &str) -> Option<(String, u16)> {
     let value: serde_json::Value = serde_json::from_str(line).ok()?;
     let client = value.get("client")?;
     let port = u16::try_from(client.get("port")?.as_u64()?).ok()?;
-    let host = client.get("host").and_then(serde_json::Value::as_str).unwrap_or("127.0.0.1");
+    let host = client
+        .get("host")
+        .and_then(serde_json::Value::as_str)
+        .unwrap_or("127.0.0.1");
     Some((host.to_owned(), port))
 }
 
@@ -242,11 +275,17 @@ impl Fifo {
     fn make(folders: &Folders, run: Run) -> Result<Self, String> {
         let folder: &Path = folders.open_runtime().map_err(|error| error.to_string())?;
         let name = format!("adapter-{}-{}-{}", std::process::id(), run.root, run.number);
-        let unique = format!("{name}-{}", NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed));
+        let unique = format!(
+            "{name}-{}",
+            NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed)
+        );
         let path = folder.join(unique);
         let mode = Mode::RUSR | Mode::WUSR;
         mknodat(CWD, &path, FileType::Fifo, mode, 0).map_err(|error| {
-            format!("{}: a named pipe cannot be made there: {error}", path.display())
+            format!(
+                "{}: a named pipe cannot be made there: {error}",
+                path.display()
+            )
         })?;
         Ok(Self(path))
     }
@@ -270,7 +309,13 @@ mod tests {
     fn endpoints_are_read() {
         let line = r#"{"client": {"host": "127.0.0.1", "port": 40123}}"#;
         assert_eq!(read_endpoint(line), Some(("127.0.0.1".to_owned(), 40123)));
-        for bad in ["", "{}", "garbage", r#"{"client": {"port": 99999}}"#, r#"{"client": 3}"#] {
+        for bad in [
+            "",
+            "{}",
+            "garbage",
+            r#"{"client": {"port": 99999}}"#,
+            r#"{"client": 3}"#,
+        ] {
             assert_eq!(read_endpoint(bad), None, "{bad}");
         }
     }
@@ -282,6 +327,9 @@ mod tests {
         words.add(b" end\n");
         let text = words.text();
         assert!(text.ends_with("a end") && text.len() <= LAST_WORDS);
-        assert_eq!(with_words("it ended".to_owned(), &LastWords::default()), "it ended");
+        assert_eq!(
+            with_words("it ended".to_owned(), &LastWords::default()),
+            "it ended"
+        );
     }
 }

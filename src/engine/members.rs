@@ -25,8 +25,12 @@ pub(super) struct Members {
 impl Members {
     /// Those that are there now.
     pub(super) fn find(&self) -> Vec<ProcessKey> {
-        let alive: Vec<ProcessKey> =
-            self.processes.iter().copied().filter(|key| table::is_alive(*key)).collect();
+        let alive: Vec<ProcessKey> = self
+            .processes
+            .iter()
+            .copied()
+            .filter(|key| table::is_alive(*key))
+            .collect();
         let mut found: BTreeSet<ProcessKey> = alive.iter().copied().collect();
         if let Some(mark) = &self.mark {
             found.extend(table::marked(mark));
@@ -40,12 +44,18 @@ impl Members {
             found.extend(below.into_iter().filter(|key| !ours.contains(key)));
         }
         found.retain(|key| !self.spared.contains(&key.pid) && key.pid != std::process::id());
-        found.into_iter().filter(|key| table::is_alive(*key)).collect()
+        found
+            .into_iter()
+            .filter(|key| table::is_alive(*key))
+            .collect()
     }
 
     /// The same, described.
     pub(super) fn seen(&self) -> Vec<Seen> {
-        self.find().into_iter().filter_map(|key| seen(key.pid)).collect()
+        self.find()
+            .into_iter()
+            .filter_map(|key| seen(key.pid))
+            .collect()
     }
 }
 

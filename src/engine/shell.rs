@@ -3,6 +3,7 @@
 use super::EngineConfig;
 use super::connection::{Connection, ConnectionEvent, ConnectionEventKind};
 use super::front::Front;
+use super::handed::HandedStreams;
 use super::launching::{LastWords, Workshop, with_words};
 use super::members::Members;
 use super::streams::Output;
@@ -16,7 +17,8 @@ use crate::process::spawn::{self, SpawnPlan, Spawned, StdinSource, Stdio};
 use crate::process::{ProcessKey, ending};
 use crate::tree::{ConnectionId, Effect, Input, Millis, Prepared, Run, Tree};
 use daptree_model::{
-    ClientId, FromEngine, LaunchRequest, ReadOp, Reply, RowId, Stdio as WantedStdio, ToEngine,
+    ClientId, Event, FromEngine, LaunchRequest, ReadOp, Reply, RowId, Stdio as WantedStdio,
+    ToEngine,
 };
 use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
@@ -82,6 +84,7 @@ pub(super) struct Shell {
     requests: BTreeMap<Run, Arc<LaunchRequest>>,
     runs: BTreeMap<Run, RunData>,
     terminals: BTreeMap<RowId, Terminal>,
+    handed: HandedStreams,
     output: Output,
     events: u64,
     wake: Option<Millis>,
@@ -122,6 +125,7 @@ impl Shell {
             requests: BTreeMap::new(),
             runs: BTreeMap::new(),
             terminals: BTreeMap::new(),
+            handed: HandedStreams::default(),
             output,
             events: 0,
             wake: None,
@@ -246,7 +250,11 @@ impl Shell {
                     for client in terminal.watchers() {
                         if let Some(front) = self.fronts.get(client) {
                             let bytes = bytes.clone();
-                            front.send(FromEngine::Terminal { root, reset: None, bytes });
+                            front.send(FromEngine::Terminal {
+                                root,
+                                reset: None,
+                                bytes,
+                            });
                         }
                     }
                 }
@@ -263,24 +271,32 @@ impl Shell {
                     terminal.input(&bytes);
                 }
             }
-            ToEngine::TerminalSize { root, columns, rows } => {
-                if let Some(terminal) = self.terminals.get_mut(&root) {
-                    terminal.resize(columns, rows);
-                }
+            ToEngine::TerminalSize {
+                root,
+                columns,
+                rows,
+            } => {
+                self.handed.resize(root, columns, rows);
+                self.terminals
+                    .entry(root)
+                    .or_default()
+                    .resize(columns, rows);
             }
             ToEngine::TerminalWatch(root) => {
-                if let (Some(terminal), Some(front)) =
-                    (self.terminals.get_mut(&root), self.fronts.get(&client))
-                {
-                    let (size, bytes) = terminal.watch(client);
-                    front.send(FromEngine::Terminal { root, reset: Some(size), bytes });
+                let terminal = self.terminals.entry(root).or_default();
+                terminal.watch(client);
+                if terminal.handle().is_some() {
+                    self.show_terminal(root);
                 }
             }
             ToEngine::Read(read) => match read.what {
                 ReadOp::File(path) => self.read_file(client, read.id, path),
                 ReadOp::Output { row, from, count } => {
                     let answer = self.output.window(row, from, count);
-                    let reply = Reply { id: read.id, result: Ok(answer) };
+                    let reply = Reply {
+                        id: read.id,
+                        result: Ok(answer),
+                    };
                     if let Some(front) = self.fronts.get(&client) {
                         front.send(FromEngine::Reply(reply));
                     }
@@ -329,13 +345,21 @@ impl Shell {
                 self.next.push_back(input);
             }
             Effect::StopAdapter(run) => self.stop_adapter(run),
-            Effect::Connect { connection, name, host, port } => {
+            Effect::Connect {
+                connection,
+                name,
+                host,
+                port,
+            } => {
                 let events = self.connection_events.clone();
                 let opened = Connection::connect(connection.0, name, &host, port, events);
                 self.connections.insert(connection, opened);
             }
             Effect::Send(connection, message) => {
-                let sent = self.connections.get(&connection).is_some_and(|c| c.send(message));
+                let sent = self
+                    .connections
+                    .get(&connection)
+                    .is_some_and(|c| c.send(message));
                 if !sent {
                     tracing::debug!(%connection, "a message was not sent: the connection is closed");
                 }
@@ -346,7 +370,8 @@ impl Shell {
                 }
             }
             Effect::Describe(pid) => {
-                self.next.push_front(Input::Described(pid, super::members::with_ancestors(pid)));
+                self.next
+                    .push_front(Input::Described(pid, super::members::with_ancestors(pid)));
             }
             Effect::Watch(row, process) => self.watch(row, process),
             Effect::Forget(process) => {
@@ -354,7 +379,11 @@ impl Shell {
                     keeper.remove(process);
                 }
             }
-            Effect::EndProcesses { operation, processes, whole } => {
+            Effect::EndProcesses {
+                operation,
+                processes,
+                whole,
+            } => {
                 let members = self.members(&processes, whole);
                 let inputs = self.workshop.inputs.clone();
                 tokio::spawn(async move {
@@ -372,6 +401,17 @@ impl Shell {
                     let _ = inputs.blocking_send(ShellInput::Core(input));
                 });
             }
+            Effect::OpenStreams(row, above) => {
+                let root = above.last().copied().unwrap_or(row);
+                let terminal = self.terminals.get(&root).and_then(Terminal::handle);
+                let (streams, offers) = self.handed.open(row, &above, terminal);
+                let screen = terminal.map(|_| root);
+                for stream in streams {
+                    self.output.read(row, stream, screen);
+                }
+                self.next.push_front(Input::StreamsOpened(row, offers));
+            }
+            Effect::StreamsTaken(row) => self.handed.taken(row),
             Effect::Said(row, stream, text) => self.output.append(row, stream, text.as_bytes()),
             Effect::Reply(client, reply) => {
                 tracing::debug!(command = %reply.id, ok = reply.result.is_ok(), "finished");
@@ -380,9 +420,15 @@ impl Shell {
                 }
             }
             Effect::Event(event) => {
+                if let Event::Ended { row, .. } = &event {
+                    self.handed.forget(*row);
+                }
                 self.events += 1;
                 for front in self.fronts.values() {
-                    front.send(FromEngine::Event { seq: self.events, event: event.clone() });
+                    front.send(FromEngine::Event {
+                        seq: self.events,
+                        event: event.clone(),
+                    });
                 }
             }
             Effect::WakeAt(at) => self.wake = Some(at),
@@ -390,7 +436,14 @@ impl Shell {
     }
 
     fn adapter_up(&mut self, run: Run, ready: Ready) {
-        let Ready { prepared, launch, launcher, debugpy, adapter, words } = ready;
+        let Ready {
+            prepared,
+            launch,
+            launcher,
+            debugpy,
+            adapter,
+            words,
+        } = ready;
         let ended = self.workshop.reaper.watch(adapter);
         let inputs = self.workshop.inputs.clone();
         tokio::spawn(async move {
@@ -410,7 +463,16 @@ impl Shell {
             keeper.add(adapter, true);
         }
         let request = self.requests.get(&run).cloned();
-        self.runs.insert(run, RunData { launch, launcher, debugpy, request, adapter });
+        self.runs.insert(
+            run,
+            RunData {
+                launch,
+                launcher,
+                debugpy,
+                request,
+                adapter,
+            },
+        );
         self.feed(Input::AdapterReady(run, prepared));
     }
 
@@ -424,51 +486,79 @@ impl Shell {
         env.retain(|(name, _)| name != "DAPTREE_TREE");
         env.push(("DAPTREE_TREE".into(), mark(run).into()));
         // Without it, children on 3.11 write warnings of pydevd to their own standard error.
-        if !env.iter().any(|(name, _)| name == "PYDEVD_DISABLE_FILE_VALIDATION") {
+        if !env
+            .iter()
+            .any(|(name, _)| name == "PYDEVD_DISABLE_FILE_VALIDATION")
+        {
             env.push(("PYDEVD_DISABLE_FILE_VALIDATION".into(), "1".into()));
         }
-        let wanted = data.request.as_ref().map_or(WantedStdio::Pipes, |request| request.stdio);
-        let size = self.terminals.get(&run.root).map(Terminal::size);
+        let wanted = data
+            .request
+            .as_ref()
+            .map_or(WantedStdio::Pipes, |request| request.stdio);
         let stdio = match wanted {
             WantedStdio::Terminal { columns, rows } => {
-                let (columns, rows) = size.unwrap_or((columns, rows));
+                let terminal = self.terminals.entry(run.root).or_default();
+                let (columns, rows) = terminal.size_or((columns, rows));
                 Stdio::Pty { columns, rows }
             }
-            WantedStdio::Pipes => Stdio::Pipes { stdin: StdinSource::Null },
-            WantedStdio::PipesInherit => Stdio::Pipes { stdin: StdinSource::Inherit },
+            WantedStdio::Pipes => Stdio::Pipes {
+                stdin: StdinSource::Null,
+            },
+            WantedStdio::PipesInherit => Stdio::Pipes {
+                stdin: StdinSource::Inherit,
+            },
         };
         // A Ctrl-C is for daptree, which ends the tree in order.
-        let plan = SpawnPlan { argv, cwd: launch.cwd.clone(), env, stdio, own_session: true };
+        let plan = SpawnPlan {
+            argv,
+            cwd: launch.cwd.clone(),
+            env,
+            stdio,
+            own_session: true,
+        };
         if let Some(keeper) = &self.keeper {
             keeper.mark(&mark(run), true);
         }
         let spawned = spawn::spawn(&plan).map_err(|error| error.to_string())?;
-        let Spawned { key, streams, terminal } = spawned;
+        let Spawned {
+            key,
+            streams,
+            terminal,
+        } = spawned;
         let has_terminal = terminal.is_some();
-        if let Some(handle) = terminal {
-            let size = size.unwrap_or(match wanted {
-                WantedStdio::Terminal { columns, rows } => (columns, rows),
-                _ => (80, 24),
-            });
-            let watchers = self
-                .terminals
-                .remove(&run.root)
-                .map(|old| old.watchers().copied().collect::<Vec<_>>())
-                .unwrap_or_default();
-            let mut terminal = Terminal::new(handle, size);
-            for client in watchers {
-                let (size, bytes) = terminal.watch(client);
-                if let Some(front) = self.fronts.get(&client) {
-                    let reset = Some(size);
-                    front.send(FromEngine::Terminal { root: run.root, reset, bytes });
-                }
-            }
-            self.terminals.insert(run.root, terminal);
+        if let (Some(handle), Stdio::Pty { columns, rows }) = (terminal, stdio) {
+            self.terminals
+                .entry(run.root)
+                .or_default()
+                .start(handle, (columns, rows));
+            self.show_terminal(run.root);
         }
+        self.handed.root(run.root, &streams);
         for stream in streams {
-            self.output.read(run.root, stream, has_terminal);
+            self.output
+                .read(run.root, stream, has_terminal.then_some(run.root));
         }
         Ok(key)
+    }
+
+    /// Gives everybody who watches a terminal its present screen.
+    fn show_terminal(&self, root: RowId) {
+        let Some(terminal) = self.terminals.get(&root) else {
+            return;
+        };
+        let (size, bytes) = terminal.screen();
+        for front in terminal
+            .watchers()
+            .filter_map(|client| self.fronts.get(client))
+        {
+            let bytes = bytes.clone();
+            front.send(FromEngine::Terminal {
+                root,
+                reset: Some(size),
+                bytes,
+            });
+        }
     }
 
     fn watch(&mut self, row: RowId, process: ProcessKey) {
@@ -480,7 +570,9 @@ impl Shell {
         tokio::spawn(async move {
             let status = ended.await;
             tracing::debug!(%row, %process, ?status, "ended");
-            let _ = inputs.send(ShellInput::Core(Input::Gone(process, status))).await;
+            let _ = inputs
+                .send(ShellInput::Core(Input::Gone(process, status)))
+                .await;
         });
     }
 
@@ -499,9 +591,16 @@ impl Shell {
             .runs
             .values()
             .map(|data| data.adapter.pid)
-            .chain(self.keeper.as_ref().and_then(KeeperHandle::key).map(|key| key.pid))
+            .chain(
+                self.keeper
+                    .as_ref()
+                    .and_then(KeeperHandle::key)
+                    .map(|key| key.pid),
+            )
             .collect();
-        let others = whole.map_or(0, |run| self.runs.keys().filter(|known| **known != run).count());
+        let others = whole.map_or(0, |run| {
+            self.runs.keys().filter(|known| **known != run).count()
+        });
         Members {
             processes: processes.to_vec(),
             mark: whole.map(mark),

@@ -21,8 +21,19 @@ pub struct RawOutput {
     pub row: RowId,
     /// Which.
     pub stream: Stream,
-    /// The bytes; empty: the stream has ended.
-    pub bytes: Vec<u8>,
+    /// What became of it.
+    pub what: RawPiece,
+}
+
+/// A piece of a stream's life.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RawPiece {
+    /// It was opened.
+    Opened,
+    /// These bytes were written.
+    Bytes(Vec<u8>),
+    /// It has ended.
+    Closed,
 }
 
 /// The store and who is told when it grows.
@@ -58,7 +69,11 @@ impl Output {
     /// Adds text, from whatever source.
     pub(super) fn append(&self, row: RowId, stream: Stream, bytes: &[u8]) {
         self.store().append(row.0, kind_of(stream), bytes);
-        self.grown.rows.lock().unwrap_or_else(PoisonError::into_inner).insert(row);
+        self.grown
+            .rows
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(row);
         self.grown.changed.notify_one();
     }
 
@@ -75,7 +90,11 @@ impl Output {
             .lines_from(id, from, count as usize)
             .into_iter()
             .map(|line| OutputLine {
-                number: if row.is_some() { line.number } else { line.sequence },
+                number: if row.is_some() {
+                    line.number
+                } else {
+                    line.sequence
+                },
                 row: RowId(line.row),
                 stream: stream_of(line.stream),
                 text: line.text.to_owned(),
@@ -95,14 +114,22 @@ impl Output {
             }
             total += 1;
         }
-        Answer::Output(OutputWindow { row, lines, total, dropped: extent.start })
+        Answer::Output(OutputWindow {
+            row,
+            lines,
+            total,
+            dropped: extent.start,
+        })
     }
 
-    /// Reads a stream to its end. `terminal` also gets the bytes, for the screen.
-    pub(super) fn read(&self, row: RowId, mut stream: OutputStream, terminal: bool) {
+    /// Reads a stream to its end. The screen of `terminal` also gets the bytes.
+    pub(super) fn read(&self, row: RowId, mut stream: OutputStream, terminal: Option<RowId>) {
         let output = self.clone();
         let kind = stream_of(stream.stream);
         tokio::spawn(async move {
+            if !output.pass_on(row, kind, RawPiece::Opened).await {
+                return;
+            }
             loop {
                 let bytes = match stream.read_chunk().await {
                     Ok(Some(bytes)) => bytes,
@@ -113,24 +140,24 @@ impl Output {
                     }
                 };
                 output.append(row, kind, &bytes);
-                if terminal {
-                    let input = ShellInput::TerminalSaid(row, bytes.clone());
+                if let Some(root) = terminal {
+                    let input = ShellInput::TerminalSaid(root, bytes.clone());
                     if output.inputs.send(input).await.is_err() {
                         return;
                     }
                 }
-                if !output.pass_on(row, kind, bytes).await {
+                if !output.pass_on(row, kind, RawPiece::Bytes(bytes)).await {
                     return;
                 }
             }
-            output.pass_on(row, kind, Vec::new()).await;
+            output.pass_on(row, kind, RawPiece::Closed).await;
         });
     }
 
-    async fn pass_on(&self, row: RowId, stream: Stream, bytes: Vec<u8>) -> bool {
+    async fn pass_on(&self, row: RowId, stream: Stream, what: RawPiece) -> bool {
         match &self.raw {
             // A reader that is slow holds the program up, as a slow reader of a pipe does.
-            Some(raw) => raw.send(RawOutput { row, stream, bytes }).await.is_ok(),
+            Some(raw) => raw.send(RawOutput { row, stream, what }).await.is_ok(),
             None => true,
         }
     }
@@ -142,11 +169,18 @@ impl Output {
             self.grown.changed.notified().await;
             pace.tick().await;
             let rows = std::mem::take(
-                &mut *self.grown.rows.lock().unwrap_or_else(PoisonError::into_inner),
+                &mut *self
+                    .grown
+                    .rows
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner),
             );
             let (revision, lines) = {
                 let store = self.store();
-                let lines = rows.iter().map(|row| (*row, store.extent(Some(row.0)).end)).collect();
+                let lines = rows
+                    .iter()
+                    .map(|row| (*row, store.extent(Some(row.0)).end))
+                    .collect();
                 (store.revision(None), lines)
             };
             let grew = ShellInput::Core(Input::OutputGrew(revision, lines));

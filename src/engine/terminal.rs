@@ -1,4 +1,6 @@
-//! A root's terminal: its handle, its screen for those who join later, and who watches it.
+//! A root's terminal: its handle while the root runs, its screen for those who join later, and
+//! who watches it. It is there before the root is, since front ends ask for it as soon as they
+//! hear of the tree, and stays over the root's runs.
 
 use crate::process::pty::TerminalHandle;
 use daptree_model::ClientId;
@@ -6,62 +8,89 @@ use std::collections::BTreeSet;
 
 /// The terminal of a root.
 pub(super) struct Terminal {
-    handle: TerminalHandle,
+    handle: Option<TerminalHandle>,
     screen: vt100::Parser,
-    size: (u16, u16),
+    /// Columns and rows, once somebody said so.
+    size: Option<(u16, u16)>,
     watchers: BTreeSet<ClientId>,
 }
 
 impl std::fmt::Debug for Terminal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Terminal").field("size", &self.size).finish_non_exhaustive()
+        f.debug_struct("Terminal")
+            .field("size", &self.size)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Default for Terminal {
+    fn default() -> Self {
+        Self {
+            handle: None,
+            screen: vt100::Parser::new(24, 80, 0),
+            size: None,
+            watchers: BTreeSet::new(),
+        }
     }
 }
 
 impl Terminal {
-    /// Size: columns, rows.
-    pub(super) fn new(handle: TerminalHandle, size: (u16, u16)) -> Self {
+    /// The size a front end shows it at, or else `size`: columns, rows.
+    pub(super) fn size_or(&self, size: (u16, u16)) -> (u16, u16) {
+        self.size.unwrap_or_else(|| sane(size))
+    }
+
+    /// A root was started on it, at this size: an empty screen.
+    pub(super) fn start(&mut self, handle: TerminalHandle, size: (u16, u16)) {
         let (columns, rows) = sane(size);
-        Self {
-            handle,
-            screen: vt100::Parser::new(rows, columns, 0),
-            size: (columns, rows),
-            watchers: BTreeSet::new(),
-        }
+        self.handle = Some(handle);
+        self.screen = vt100::Parser::new(rows, columns, 0);
+        self.size = Some((columns, rows));
     }
 
-    pub(super) fn size(&self) -> (u16, u16) {
-        self.size
+    pub(super) fn handle(&self) -> Option<&TerminalHandle> {
+        self.handle.as_ref()
     }
 
-    /// The program wrote.
+    /// A program wrote.
     pub(super) fn said(&mut self, bytes: &[u8]) {
         self.screen.process(bytes);
     }
 
     /// Somebody typed.
     pub(super) fn input(&self, bytes: &[u8]) {
-        if let Err(error) = self.handle.write(bytes) {
+        let Some(handle) = &self.handle else {
+            return;
+        };
+        if let Err(error) = handle.write(bytes) {
             tracing::warn!("the program does not read its terminal: {error}");
         }
     }
 
     pub(super) fn resize(&mut self, columns: u16, rows: u16) {
         let (columns, rows) = sane((columns, rows));
-        if self.size == (columns, rows) {
+        if self.size == Some((columns, rows)) {
             return;
         }
-        self.size = (columns, rows);
+        self.size = Some((columns, rows));
         self.screen.screen_mut().set_size(rows, columns);
-        if let Err(error) = self.handle.resize(columns, rows) {
+        if let Some(Err(error)) = self
+            .handle
+            .as_ref()
+            .map(|handle| handle.resize(columns, rows))
+        {
             tracing::debug!("the terminal could not be resized: {error}");
         }
     }
 
-    /// A front end wants the screen: its size and what draws it.
-    pub(super) fn watch(&mut self, client: ClientId) -> ((u16, u16), Vec<u8>) {
+    pub(super) fn watch(&mut self, client: ClientId) {
         self.watchers.insert(client);
-        (self.size, self.screen.screen().state_formatted())
+    }
+
+    /// What makes an emulator show the present screen: its size, and what draws it.
+    pub(super) fn screen(&self) -> ((u16, u16), Vec<u8>) {
+        let (rows, columns) = self.screen.screen().size();
+        ((columns, rows), self.screen.screen().state_formatted())
     }
 
     pub(super) fn unwatch(&mut self, client: ClientId) {
@@ -76,4 +105,22 @@ impl Terminal {
 /// Emulators do not take a terminal without cells, and wide characters need two columns.
 fn sane((columns, rows): (u16, u16)) -> (u16, u16) {
     (columns.max(2), rows.max(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_can_be_watched_and_sized_before_there_is_a_program() {
+        let mut terminal = Terminal::default();
+        terminal.watch(ClientId(1));
+        terminal.resize(0, 0);
+        assert_eq!(terminal.size_or((80, 24)), (2, 1));
+        terminal.said("wide \u{6f22}\r\n".as_bytes());
+        assert_eq!(terminal.screen().0, (2, 1));
+        assert_eq!(terminal.watchers().count(), 1);
+        terminal.unwatch(ClientId(1));
+        assert_eq!(terminal.watchers().count(), 0);
+    }
 }

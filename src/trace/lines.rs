@@ -30,7 +30,11 @@ pub(super) struct Summary {
 
 impl Printer {
     pub(super) fn new(json: bool) -> Self {
-        Self { json, said: BTreeMap::new(), partial: BTreeMap::new() }
+        Self {
+            json,
+            said: BTreeMap::new(),
+            partial: BTreeMap::new(),
+        }
     }
 
     fn line(line: &str) -> io::Result<()> {
@@ -60,9 +64,16 @@ impl Printer {
             })
             .to_string()
         } else {
-            let under = row.parent.map(|id| format!(" under {id}")).unwrap_or_default();
+            let under = row
+                .parent
+                .map(|id| format!(" under {id}"))
+                .unwrap_or_default();
             let pid = pid.map(|pid| format!(" pid {pid}")).unwrap_or_default();
-            let why = row.reason.as_deref().map(|why| format!(" ({why})")).unwrap_or_default();
+            let why = row
+                .reason
+                .as_deref()
+                .map(|why| format!(" ({why})"))
+                .unwrap_or_default();
             format!("{}  {}{pid}{under}, {follow}{why}", row.id, row.name)
         };
         if self.said.get(&row.id) == Some(&line) {
@@ -134,13 +145,20 @@ impl Printer {
             || "an unknown place".to_owned(),
             |place| format!("{}:{} in {}", place.path, place.line, place.function),
         );
-        let thread = stop.thread.as_deref().map(|name| format!(" [{name}]")).unwrap_or_default();
+        let thread = stop
+            .thread
+            .as_deref()
+            .map(|name| format!(" [{name}]"))
+            .unwrap_or_default();
         let raised = stop
             .exception
             .as_ref()
             .map(|raised| format!(" {}: {}", raised.type_name, raised.message))
             .unwrap_or_default();
-        Self::line(&format!("{row}  stop {} {}{raised} at {at}{thread}", stop.stop, stop.at.reason))?;
+        Self::line(&format!(
+            "{row}  stop {} {}{raised} at {at}{thread}",
+            stop.stop, stop.at.reason
+        ))?;
         for (index, expression) in evals.iter().enumerate() {
             if let Some(value) = stop.values.get(&index) {
                 Self::line(&format!("{row}      {expression} = {value}"))?;
@@ -170,17 +188,15 @@ impl Printer {
         partial.push_str(text);
         while let Some(end) = partial.find('\n') {
             let line: String = partial.drain(..=end).collect();
-            Self::line(&format!("{row}  {name} | {}", line.trim_end_matches(['\r', '\n'])))?;
+            Self::line(&format!(
+                "{row}  {name} | {}",
+                line.trim_end_matches(['\r', '\n'])
+            ))?;
         }
         Ok(())
     }
 
-    pub(super) fn end(
-        &self,
-        row: RowId,
-        status: EndStatus,
-        cause: Option<&str>,
-    ) -> io::Result<()> {
+    pub(super) fn end(&self, row: RowId, status: EndStatus, cause: Option<&str>) -> io::Result<()> {
         let code = match status {
             EndStatus::Exited(code) => Some(code),
             _ => None,
@@ -200,12 +216,7 @@ impl Printer {
         Self::line(&format!("{row}  ended: {how}{cause}"))
     }
 
-    pub(super) fn warning(
-        &self,
-        code: &str,
-        message: &str,
-        row: Option<RowId>,
-    ) -> io::Result<()> {
+    pub(super) fn warning(&self, code: &str, message: &str, row: Option<RowId>) -> io::Result<()> {
         if self.json {
             let mut value = json!({ "type": "warning", "code": code, "message": message });
             if let (Some(row), Some(fields)) = (row, value.as_object_mut()) {

@@ -43,11 +43,15 @@ impl StopInProgress {
         };
         match reply.result {
             Ok(Answer::Threads(threads)) => {
-                let stopped = threads.into_iter().find(|thread| Some(thread.id) == self.at.thread);
+                let stopped = threads
+                    .into_iter()
+                    .find(|thread| Some(thread.id) == self.at.thread);
                 self.thread = stopped.map(|thread| thread.name);
             }
             Ok(Answer::Evaluation(evaluation)) => {
-                let value = evaluation.value.unwrap_or_else(|error| format!("error: {error}"));
+                let value = evaluation
+                    .value
+                    .unwrap_or_else(|error| format!("error: {error}"));
                 if let Some(index) = index.filter(|index| *index < evals.len()) {
                     self.values.insert(index, value);
                 }

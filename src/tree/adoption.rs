@@ -58,10 +58,10 @@ impl Tree {
         self.effect(Effect::Describe(pid));
     }
 
-    pub(super) fn process_described(&mut self, pid: u32, seen: Vec<Seen>) {
+    pub(super) fn process_described(&mut self, pid: u32, seen: &[Seen]) {
         match self.reports.remove(&pid) {
-            Some(reported) => self.decide(reported, &seen),
-            None => self.looked_again(pid, &seen),
+            Some(reported) => self.decide(reported, seen),
+            None => self.looked_again(pid, seen),
         }
     }
 
@@ -72,7 +72,7 @@ impl Tree {
     }
 
     fn decide(&mut self, reported: Reported, seen: &[Seen]) {
-        let Some((reporter, run)) = self
+        let Some((above, run)) = self
             .connections
             .get(&reported.connection)
             .map(|data| (data.row, data.run))
@@ -89,10 +89,10 @@ impl Tree {
         let state = tree.state.clone();
         if state == TreeState::Detached {
             self.acknowledge(&reported);
-            self.release_detached(reporter, child, &reported.report);
+            self.release_detached(above, child, &reported.report);
             return;
         }
-        if !state.is_live() || self.is_ending(reporter) {
+        if !state.is_live() || self.is_ending(above) {
             // It must neither stay parked nor outlive what it belongs to.
             self.refuse(&reported, None);
             if state.is_live() {
@@ -111,7 +111,7 @@ impl Tree {
             self.replaced(row, reported, identity, child);
             return;
         }
-        let parent = self.parent_for(reporter, run, seen);
+        let parent = self.parent_for(above, run, seen);
         let live = self.live_sessions(run.root);
         let row = self.add_child(parent, child, identity, policy.language());
         if self

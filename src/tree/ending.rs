@@ -116,11 +116,9 @@ impl Tree {
             self.event(Event::Continued(row));
         }
         self.event(Event::Ended { row, status, cause });
-        if let Some(connection) = connection {
-            if row != root {
-                self.timers
-                    .set(self.now.after(LAST_WORDS), Timer::Cut(connection));
-            }
+        if let Some(connection) = connection.filter(|_| row != root) {
+            self.timers
+                .set(self.now.after(LAST_WORDS), Timer::Cut(connection));
         }
         // A throwaway connection for it has nothing left to let go.
         let releasing: Vec<ConnectionId> = self
@@ -692,7 +690,12 @@ impl Tree {
         }
         self.shutdown_survivors.extend_from_slice(survivors);
         let over = self.endings.is_empty() && !self.trees.values().any(|t| t.state.is_live());
-        if over && self.rows.values().any(|data| data.releasing) {
+        if over
+            && self
+                .rows
+                .values()
+                .any(|data| data.releasing && !data.is_live())
+        {
             // A tree was detached a moment ago: what was parked is not let go yet.
             return;
         }

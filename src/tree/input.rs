@@ -76,6 +76,8 @@ pub enum Input {
     Surveyed(Run, Vec<Seen>),
     /// Output was added: the store's revision and the line counts that changed.
     OutputGrew(u64, Vec<(RowId, u64)>),
+    /// The streams that [`Effect::OpenStreams`] asked for, by the key of what each stands in for.
+    StreamsOpened(RowId, Vec<StreamOffer>),
     /// The time of [`Effect::WakeAt`] has come.
     Wake,
 }
@@ -93,10 +95,21 @@ pub struct Prepared {
     pub program: Option<String>,
     /// Its command line, as typed.
     pub command: Vec<String>,
+    /// Whether children get output streams of their own.
+    pub own_streams: bool,
     /// Where the adapter listens.
     pub host: String,
     /// Port of `host`.
     pub port: u16,
+}
+
+/// A stream of its own for a process, in the place of one that it inherited.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StreamOffer {
+    /// `dev:ino:rdev` of the inherited one.
+    pub inherited: String,
+    /// Where the process can open its own.
+    pub path: String,
 }
 
 /// A process as the process table shows it.
@@ -155,6 +168,10 @@ pub enum Effect {
     },
     /// List the live processes of a run, and those below the given ones.
     Survey(Run, Vec<ProcessKey>),
+    /// Open output streams for a child, in the place of those that these rows handed down.
+    OpenStreams(RowId, Vec<RowId>),
+    /// The child has opened its streams, or never will.
+    StreamsTaken(RowId),
     /// Something an adapter said on a session's console or output.
     Said(RowId, daptree_model::Stream, String),
     /// Answer a front end.

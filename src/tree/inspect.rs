@@ -57,7 +57,9 @@ impl Tree {
 
     /// Something changed what the values of a stop may be: fetch them again.
     pub(super) fn drop_inspect(&mut self, row: RowId) {
-        let Some(data) = self.rows.get_mut(&row) else {
+        let known = self.rows.get_mut(&row);
+        // Of a stop that is not shown yet nothing was fetched that could have changed.
+        let Some(data) = known.filter(|data| data.arriving.is_none()) else {
             return;
         };
         let stop = data.view.stop;
@@ -83,7 +85,11 @@ impl Tree {
 
     pub(super) fn fetch_threads(&mut self, row: RowId) {
         if self.interests_in(row).next().is_some() {
-            let stop = self.rows.get(&row).map(|data| data.inspect.stop).unwrap_or_default();
+            let stop = self
+                .rows
+                .get(&row)
+                .map(|data| data.inspect.stop)
+                .unwrap_or_default();
             self.fetch_once(
                 row,
                 Fetch::Threads,

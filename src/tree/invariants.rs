@@ -35,9 +35,13 @@ pub fn check(tree: &Tree) -> Result<(), String> {
         if view.is_ended() && (data.arriving.is_some() || view.held || view.pausing) {
             return Err(format!("{id} ended and still stops"));
         }
-        let newest = data.shown.as_ref().map_or(0, |shown| shown.stop.0);
-        if newest.max(data.inspect.stop.0) > view.stop.0 {
+        let shown = data.shown.as_ref().map_or(0, |shown| shown.stop.0);
+        let fetched = data.inspect.stop.0;
+        if shown > view.stop.0 || (fetched > view.stop.0 && data.arriving.is_none()) {
             return Err(format!("{id} is looked at past its stop {}", view.stop));
+        }
+        if data.arriving.is_some() && fetched <= view.stop.0 {
+            return Err(format!("{id} stops again at its stop {fetched}"));
         }
     }
     for (connection, data) in &tree.connections {

@@ -54,6 +54,7 @@ impl Tree {
             state: TreeState::Ended,
             policy: None,
             adapter: String::new(),
+            own_streams: false,
             endpoint: None,
             spawning: false,
             children_released: 0,
@@ -71,6 +72,15 @@ impl Tree {
     pub(super) fn start_run(&mut self, root: RowId) {
         if let Some(earlier) = self.run_of(root) {
             self.close_connections(earlier);
+        }
+        let parked = self
+            .rows
+            .get(&root)
+            .filter(|data| data.adopt_by.is_some())
+            .and_then(|data| data.view.process);
+        if let Some(process) = parked {
+            // Of a run that was detached a moment ago: nobody would let it go any more.
+            self.end_processes(vec![process]);
         }
         let Some(tree) = self.trees.get_mut(&root) else {
             return;
@@ -110,11 +120,15 @@ impl Tree {
     }
 
     pub(super) fn start_progress(&mut self, run: Run, text: String) {
-        if let Some(tree) = self.tree_of(run) {
-            if matches!(tree.state, TreeState::Preparing(_)) {
-                tree.state = TreeState::Preparing(text.clone());
-                self.event(Event::Progress { root: run.root, text });
-            }
+        let Some(tree) = self.tree_of(run) else {
+            return;
+        };
+        if matches!(tree.state, TreeState::Preparing(_)) {
+            tree.state = TreeState::Preparing(text.clone());
+            self.event(Event::Progress {
+                root: run.root,
+                text,
+            });
         }
     }
 
@@ -130,6 +144,7 @@ impl Tree {
         let language = prepared.policy.language().to_owned();
         tree.policy = Some(prepared.policy);
         tree.adapter = prepared.adapter;
+        tree.own_streams = prepared.own_streams;
         tree.state = TreeState::Preparing("starting the program".to_owned());
         tree.endpoint = Some((prepared.host.clone(), prepared.port));
         self.change_row(run.root, |row| {

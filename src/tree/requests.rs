@@ -41,6 +41,8 @@ pub(super) enum Asked {
     Pause,
     Disconnect,
     Name,
+    /// The child takes its own output streams; it is let go after that.
+    Streams,
     /// The frames of a stop that arrives.
     Arrival {
         stop: StopNumber,

@@ -73,13 +73,14 @@ impl Tree {
         let report = policy.as_ref().and_then(|policy| policy.report(&message));
         match message {
             Message::Response(response) => self.response(connection, &response),
-            Message::Request(request) => match report {
-                Some(report) => self.reported(connection, Some(request), report),
-                None => {
+            Message::Request(request) => {
+                if let Some(report) = report {
+                    self.reported(connection, Some(request), report);
+                } else {
                     let reason = format!("daptree does not do `{}`", request.command);
                     self.answer(connection, &request, Err(&reason));
                 }
-            },
+            }
             Message::Event(event) => {
                 if let Some(report) = report {
                     self.reported(connection, None, report);
@@ -183,15 +184,7 @@ impl Tree {
             let arguments = json!({ "threadId": 1 });
             self.ask(connection, "pause", arguments, Asked::Pause, limit, None);
         }
-        let what = Asked::ConfigurationDone;
-        self.ask(
-            connection,
-            "configurationDone",
-            json!({}),
-            what,
-            limit,
-            None,
-        );
+        self.let_child_go(row, run, connection, stops);
     }
 
     pub(super) fn answered(
@@ -245,6 +238,7 @@ impl Tree {
                     self.pause_failed(row);
                 }
             }
+            Asked::Streams => self.streams_taken(connection, row, &result),
             Asked::ConfigurationDone | Asked::Disconnect => {}
             Asked::Resume { stop } => self.resume_answered(row, stop, pending.asker, result),
             Asked::Name => {
@@ -349,7 +343,9 @@ impl Tree {
         let Some(data) = self.rows.get_mut(&row) else {
             return;
         };
-        let number = StopNumber(data.view.stop.0 + 1);
+        // One that was overtaken before it was shown keeps its number.
+        let overtaken = data.arriving.as_ref().map_or(0, |_| data.inspect.stop.0);
+        let number = StopNumber(data.view.stop.0.max(overtaken) + 1);
         let raised = stop.reason == "exception";
         let thread = stop.thread;
         data.arriving = Some(stop);
@@ -441,10 +437,8 @@ impl Tree {
         else {
             return;
         };
-        if stop.reason == "breakpoint" {
-            if let Some(place) = &stop.place {
-                stop.breakpoints = self.hit_breakpoints(row, place);
-            }
+        if let Some(place) = stop.place.as_ref().filter(|_| stop.reason == "breakpoint") {
+            stop.breakpoints = self.hit_breakpoints(row, place);
         }
         let number = self.rows.get(&row).map(|data| data.inspect.stop);
         let number = number.unwrap_or_default();
@@ -460,7 +454,11 @@ impl Tree {
             view.last_place.clone_from(&stop.place);
             view.stopped = Some(stop.clone());
         });
-        self.event(Event::Stopped { row, stop: number, at: Box::new(stop) });
+        self.event(Event::Stopped {
+            row,
+            stop: number,
+            at: Box::new(stop),
+        });
         self.fetch(row);
     }
 
@@ -470,10 +468,17 @@ impl Tree {
         let Some(data) = self.rows.get(&row).filter(|data| data.is_live()) else {
             return false;
         };
-        let Some(stop) = data.arriving.as_ref().filter(|stop| stop.reason == "exception") else {
+        let Some(stop) = data
+            .arriving
+            .as_ref()
+            .filter(|stop| stop.reason == "exception")
+        else {
             return false;
         };
-        let asked_for = self.exception_filters.iter().any(|filter| filter == "raised");
+        let asked_for = self
+            .exception_filters
+            .iter()
+            .any(|filter| filter == "raised");
         let policy = self.policy_of(data.view.root);
         let is_exit = stop
             .exception

@@ -3,8 +3,12 @@
 
 mod adoption;
 mod breakpoints;
+mod commands;
+mod ends;
 mod exec;
+mod faults;
 mod harness;
+mod inspect;
 mod simulation;
 mod stops;
 mod waits;

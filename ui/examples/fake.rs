@@ -1,5 +1,6 @@
 //! The front end on a scripted engine, to look at and to try keys on:
-//! `cargo run -p daptree-ui --example fake`. With `--svg FOLDER` it writes pictures instead.
+//! `cargo run -p daptree-ui --example fake`. With `--svg FOLDER` it writes pictures instead;
+//! with `--panic` a thread of the engine panics when the first command comes.
 
 #[path = "../src/fake.rs"]
 mod fake;
@@ -13,6 +14,7 @@ use std::error::Error;
 use tokio::sync::mpsc;
 
 #[tokio::main]
+#[allow(clippy::panic, reason = "`--panic` shows what a panic elsewhere does")]
 async fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     if let [flag, folder] = arguments.as_slice()
@@ -24,6 +26,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         ascii: arguments.iter().any(|argument| argument == "--ascii"),
         ..UiOptions::default()
     };
+    let panics = arguments.iter().any(|argument| argument == "--panic");
     let (to_engine, mut requests) = mpsc::channel(256);
     let (answers, from_engine) = mpsc::channel(256);
     tokio::spawn(async move {
@@ -32,6 +35,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
             return;
         }
         while let Some(message) = requests.recv().await {
+            if panics && matches!(message, daptree_model::ToEngine::Command(_)) {
+                let struck = tokio::spawn(async { std::panic::panic_any("as asked") });
+                let _ = struck.await;
+            }
             for answer in engine.handle(message) {
                 if answers.send(answer).await.is_err() {
                     return;

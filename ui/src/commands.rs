@@ -2,6 +2,7 @@
 //! It must not know how a command is carried out; `update` does that.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use std::fmt::Write as _;
 
 /// A pane of the screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -222,7 +223,7 @@ pub const COMMANDS: &[CommandInfo] = table! {
     Act::PageUp, "page up", [plain(KeyCode::PageUp), ctrl('b')], None, "a page up";
     Act::PageDown, "page down", [plain(KeyCode::PageDown), ctrl('f')], None, "a page down";
     Act::Top, "top", [plain(KeyCode::Home), char('g')], None, "to the first line";
-    Act::Bottom, "end", [plain(KeyCode::End), char('G')], None, "to the last line; output is followed again";
+    Act::Bottom, "follow", [plain(KeyCode::End), char('G')], None, "to the last line; output is followed again";
     Act::Left, "fold", [plain(KeyCode::Left), char('h')], None, "fold, or scroll to the left";
     Act::Right, "unfold", [plain(KeyCode::Right), char('l')], None, "unfold, or scroll to the right";
     Act::Search, "search", [char('/')], None, "search in the pane; Enter or Down goes on, Up goes back, Esc leaves";
@@ -323,7 +324,7 @@ pub fn keys_markdown() -> String {
             .pane
             .map(|pane| format!(" (in {})", pane.name()))
             .unwrap_or_default();
-        out.push_str(&format!("| `{keys}`{place} | {} |\n", info.help));
+        let _ = writeln!(out, "| `{keys}`{place} | {} |", info.help);
     }
     out
 }

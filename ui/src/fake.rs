@@ -30,7 +30,7 @@ impl FakeEngine {
         add(tracker);
         add(fixture::unfollowed(8, 1, "bash"));
         let mut crashed = fixture::row(9, Some(8));
-        crashed.name = "native.py".to_owned();
+        "native.py".clone_into(&mut crashed.name);
         fixture::end(&mut crashed, EndStatus::Signaled(11));
         add(crashed);
         let mut other = fixture::breakpoint(2, 13, &[]);

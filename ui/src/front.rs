@@ -139,11 +139,17 @@ impl Front {
         }
     }
 
-    /// Presses the keys of these characters, one after the other.
+    /// Presses the keys of these characters, one after the other; newline, tab and escape are
+    /// the keys of these names.
     pub fn type_keys(&mut self, keys: &str) {
         for key in keys.chars() {
-            let key = KeyEvent::new(KeyCode::Char(key), KeyModifiers::NONE);
-            self.terminal(TerminalEvent::Key(key));
+            let code = match key {
+                '\n' => KeyCode::Enter,
+                '\t' => KeyCode::Tab,
+                '\u{1b}' => KeyCode::Esc,
+                key => KeyCode::Char(key),
+            };
+            self.terminal(TerminalEvent::Key(KeyEvent::new(code, KeyModifiers::NONE)));
         }
     }
 
@@ -294,12 +300,9 @@ impl Front {
                 if let Some(read) = self.output_reads.get_mut(&row) {
                     read.in_flight = false;
                 }
-                match result {
-                    Ok(Answer::Output(window)) => {
-                        self.windows.output.insert(row, window);
-                    }
-                    // The next revision asks again.
-                    Ok(_) | Err(_) => {}
+                // After an error the next revision asks again.
+                if let Ok(Answer::Output(window)) = result {
+                    self.windows.output.insert(row, window);
                 }
                 self.apply(Input::Windows);
             }
@@ -498,3 +501,6 @@ impl Front {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

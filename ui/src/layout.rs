@@ -95,7 +95,8 @@ pub fn layout(state: &UiState, area: Rect) -> Layout {
         slot(body, &Pane::ALL);
         return made;
     }
-    let left = (area.width * 3 / 10).clamp(28, 56);
+    let share = if at_least(WIDE) { 38 } else { 35 };
+    let left = (u32::from(area.width) * share / 100).clamp(28, 60) as u16;
     let x = area.x + left + 1;
     let right = area.width - left - 1;
     let column = |y: u16, rows: u16| Rect::new(area.x, area.y + y, left, rows);

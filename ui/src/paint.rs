@@ -153,6 +153,28 @@ pub fn cut(text: &str, columns: u16) -> String {
     out
 }
 
+/// Text cut in its middle: of names such as `SpawnProcess-12` both ends tell.
+pub fn cut_middle(text: &str, columns: u16) -> String {
+    if width(text) <= columns {
+        return text.to_owned();
+    }
+    let tail = columns / 3;
+    let mut end = cut_start(text, tail + 1);
+    if tail == 0 {
+        end.clear();
+    }
+    let room = columns.saturating_sub(width(&end));
+    let mut used = 0;
+    let start: String = text
+        .chars()
+        .take_while(|char| {
+            used += char.width().unwrap_or(1) as u16;
+            used <= room
+        })
+        .collect();
+    start + &end
+}
+
 /// The end of a text where it does not fit: of a path the file counts most.
 pub fn cut_start(text: &str, columns: u16) -> String {
     if width(text) <= columns {
@@ -177,6 +199,7 @@ pub fn cut_start(text: &str, columns: u16) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ratatui::buffer::Cell;
 
     fn painted(text: &str, skip: usize) -> String {
         let area = Rect::new(0, 0, 6, 1);
@@ -184,7 +207,7 @@ mod tests {
         let mut pen = Pen::new(&mut buffer, area, 0);
         pen.scrolled(skip);
         pen.put(text, Style::new());
-        let line: String = buffer.content().iter().map(|c| c.symbol()).collect();
+        let line: String = buffer.content().iter().map(Cell::symbol).collect();
         line
     }
 
@@ -210,7 +233,7 @@ mod tests {
         let mut buffer = Buffer::empty(area);
         Pen::new(&mut buffer, area, 2).put("abc", Style::new());
         Pen::new(&mut buffer, Rect::new(3, 1, 9, 9), 0).put("abc", Style::new());
-        let line: String = buffer.content().iter().map(|c| c.symbol()).collect();
+        let line: String = buffer.content().iter().map(Cell::symbol).collect();
         assert_eq!(line, "       a");
     }
 
@@ -220,6 +243,10 @@ mod tests {
         assert_eq!(cut("abc", 3), "abc");
         assert_eq!(cut("漢字漢", 4), "漢…");
         assert_eq!(cut("abc", 0), "");
+        assert_eq!(cut_middle("SpawnProcess-12", 9), "Spawn…-12");
+        assert_eq!(cut_middle("gw1", 3), "gw1");
+        assert_eq!(cut_middle("漢字漢字", 5), "漢字…");
+        assert_eq!(cut_middle("abcdef", 2), "ab");
         assert_eq!(cut_start("/a/b/file.py", 8), "…file.py");
         assert_eq!(cut_start("x.py", 8), "x.py");
         assert_eq!(cut_start("x.py", 0), "");

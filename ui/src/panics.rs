@@ -3,13 +3,13 @@
 use std::cell::Cell;
 use std::panic::{self, PanicHookInfo};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use tokio::sync::Notify;
 
 thread_local! {
     static QUIET: Cell<bool> = const { Cell::new(false) };
 }
 
-static STRUCK: AtomicBool = AtomicBool::new(false);
+static STRUCK: Notify = Notify::const_new();
 
 type Hook = dyn Fn(&PanicHookInfo<'_>) + Send + Sync;
 
@@ -21,9 +21,9 @@ pub(crate) fn quietly<T>(run: impl FnOnce() -> T) -> T {
     result
 }
 
-/// Whether a panic gave the terminal back since the last time this was asked.
-pub(crate) fn struck() -> bool {
-    STRUCK.swap(false, Ordering::Relaxed)
+/// Waits for a panic that gave the terminal back and has told of itself.
+pub(crate) async fn struck() {
+    STRUCK.notified().await;
 }
 
 /// While it lives, a panic calls `restore` before the hook that was there.
@@ -40,8 +40,8 @@ impl HookGuard {
                 return;
             }
             restore();
-            STRUCK.store(true, Ordering::Relaxed);
             inner(info);
+            STRUCK.notify_one();
         }));
         Self { before }
     }

@@ -265,21 +265,20 @@ pub fn variables<'a>(
     let seen = Seen::of(state, snapshot, windows)?;
     let frame = seen.frame(state)?;
     let known = |inspect: &'a Inspect, frame: &Frame| inspect.scopes.get(&frame.id);
-    let (inspect, scopes, stale) = match known(seen.inspect, frame) {
-        Some(scopes) => (seen.inspect, scopes, !seen.fresh),
-        None => {
-            let latest = windows.latest(seen.row.id)?;
-            let old = Seen {
-                row: seen.row,
-                inspect: latest,
-                fresh: false,
-            };
-            let old_frame = old.frame(state)?;
-            if old_frame.name != frame.name {
-                return None;
-            }
-            (latest, known(latest, old_frame)?, true)
+    let (inspect, scopes, old) = if let Some(scopes) = known(seen.inspect, frame) {
+        (seen.inspect, scopes, !seen.fresh)
+    } else {
+        let latest = windows.latest(seen.row.id)?;
+        let old = Seen {
+            row: seen.row,
+            inspect: latest,
+            fresh: false,
+        };
+        let old_frame = old.frame(state)?;
+        if old_frame.name != frame.name {
+            return None;
         }
+        (latest, known(latest, old_frame)?, true)
     };
     let before = windows
         .before(seen.row.id)
@@ -326,7 +325,7 @@ pub fn variables<'a>(
         walk.children(&mut rows, &mut path, at, scope.reference, old);
         path.pop();
     }
-    Some(Variables { rows, stale })
+    Some(Variables { rows, stale: old })
 }
 
 struct Walk<'a, 's> {

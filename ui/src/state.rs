@@ -116,6 +116,17 @@ impl SourceKey {
     }
 }
 
+/// A place that the cursor of the source was set to by a frame.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Followed {
+    /// The source.
+    pub key: SourceKey,
+    /// The line, from 1.
+    pub line: u32,
+    /// The stop that the frame belongs to.
+    pub stop: Option<(RowId, StopNumber)>,
+}
+
 /// The source pane.
 #[derive(Clone, Debug, Default)]
 pub struct SourceState {
@@ -128,7 +139,7 @@ pub struct SourceState {
     /// Columns scrolled to the left.
     pub left: usize,
     /// The place that the cursor was last set to by a frame.
-    pub followed: Option<(SourceKey, u32, Option<(RowId, StopNumber)>)>,
+    pub followed: Option<Followed>,
 }
 
 /// The variables pane.

@@ -87,6 +87,8 @@ enum Woken {
     Colours(Coloured),
     Room,
     FrameDue,
+    /// A thread of somebody else panicked, and the hook gave the terminal back.
+    Struck,
 }
 
 async fn drive<W: Write>(
@@ -129,6 +131,7 @@ async fn drive<W: Write>(
         let woken = tokio::select! {
             biased;
             number = &mut signals => Woken::Signal(number),
+            () = panics::struck() => Woken::Struck,
             event = events.next() => Woken::Terminal(event),
             () = sleep_until(last_frame + FRAME), if dirty => Woken::FrameDue,
             message = ends.from_engine.recv() => Woken::Engine(message),
@@ -151,9 +154,9 @@ async fn drive<W: Write>(
                         screen.forget();
                     }
                     front.terminal(event);
-                    // Polled with this task's own waker: the stream keeps the first one it is
-                    // given until an event comes, so that another would lose the next key.
-                    match poll_fn(|cx| Poll::Ready(events.poll_next_unpin(cx))).await {
+                    // Polled with the task's own waker: crossterm remembers the first one it sees.
+                    let more = poll_fn(|context| Poll::Ready(events.poll_next_unpin(context)));
+                    match more.await {
                         Poll::Ready(more) => next = more,
                         Poll::Pending => break,
                     }
@@ -180,15 +183,14 @@ async fn drive<W: Write>(
             }
             Woken::Room => {}
             Woken::FrameDue => now = true,
-        }
-        if panics::struck() {
-            // Somebody else's thread panicked, and the hook gave the terminal back.
-            if take_over().is_err() {
-                return Ok(Outcome::TerminalLost);
+            Woken::Struck => {
+                if take_over().is_err() {
+                    return Ok(Outcome::TerminalLost);
+                }
+                screen.forget();
+                front.trouble("a part of daptree failed; its log says more".to_owned());
+                now = true;
             }
-            screen.forget();
-            front.trouble("a part of daptree failed; its log says more".to_owned());
-            now = true;
         }
         if now || (dirty && last_frame.elapsed() >= FRAME) {
             if draw(front, &mut screen, size).is_err() {
@@ -297,3 +299,6 @@ fn give_back() {
     );
     let _ = disable_raw_mode();
 }
+
+#[cfg(test)]
+mod tests;

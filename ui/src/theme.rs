@@ -169,7 +169,7 @@ impl Theme {
     }
 
     /// The colour that stands for a session wherever its name is shown among others.
-    pub fn session(&self, row: RowId) -> Style {
+    pub fn session(row: RowId) -> Style {
         const COLORS: [Color; 6] = [
             Color::Cyan,
             Color::Yellow,
@@ -213,8 +213,10 @@ mod tests {
                 .bg(Color::Yellow)
                 .add_modifier(Modifier::BOLD)
         );
-        let mut same = Theme::default();
-        same.current_line = theme.current_line;
+        let same = Theme {
+            current_line: theme.current_line,
+            ..Theme::default()
+        };
         assert_eq!(theme, same);
     }
 

@@ -166,3 +166,6 @@ fn replied(
 fn shown(state: &UiState, at: &Context<'_>) -> Option<SourceKey> {
     crate::rows::shown_source(state, at.snapshot, at.windows).map(|(key, _)| key)
 }
+
+#[cfg(test)]
+mod tests;

@@ -157,7 +157,7 @@ pub fn view(
         }
     }
     let typed = status::draw(&scene, &made, buffer);
-    dialog::draw(&scene, &body_of(&made, area), buffer);
+    dialog::draw(&scene, body_of(&made, area), buffer);
     painted.cursor = typed.or(cursor).filter(|_| state.dialog.is_none());
 }
 
@@ -171,12 +171,12 @@ fn body_of(made: &Layout, area: Rect) -> Rect {
 fn too_small(theme: &Theme, area: Rect, buffer: &mut Buffer) {
     let least = crate::layout::SMALLEST;
     let (columns, rows) = (area.width, area.height);
-    let lines = [
-        format!("daptree needs {}x{}", least.0, least.1),
-        format!("this is {columns}x{rows}"),
-        "q quits".to_owned(),
-    ];
-    for (row, line) in (0..area.height).zip(&lines) {
+    let text = format!(
+        "daptree needs {}x{}, this is {columns}x{rows}; q quits",
+        least.0, least.1
+    );
+    let lines = help::wrap(&text, usize::from(columns));
+    for (row, line) in (0..rows).zip(&lines) {
         Pen::new(buffer, area, row).put(line, theme.text);
     }
 }
@@ -206,8 +206,19 @@ fn title(scene: &Scene<'_>, slot: &Slot, buffer: &mut Buffer) {
         .copied()
         .filter(|p| *p != slot.shown)
         .collect();
+    let few = others.len() <= 2;
+    let tab = |pane: &Pane| {
+        if few {
+            format!(" {} {} ", pane.number(), pane.name())
+        } else {
+            pane.number().to_string()
+        }
+    };
+    let tabs = others.iter().map(tab).collect::<Vec<_>>().concat();
+    let gap = if tabs.is_empty() { 1 } else { 2 };
+    let room = pen.left().saturating_sub(paint::width(&tabs) + gap);
     let about = match slot.shown {
-        Pane::Tree => tree::title(scene),
+        Pane::Tree => tree::title(scene, room),
         Pane::Source => source::title(scene),
         Pane::Stack => stack::title(scene),
         Pane::Variables => variables::title(scene),
@@ -215,18 +226,6 @@ fn title(scene: &Scene<'_>, slot: &Slot, buffer: &mut Buffer) {
         Pane::Breakpoints => breakpoints::title(scene),
         Pane::Terminal => program::title(scene),
     };
-    let tabs: String = match others.len() {
-        0 => String::new(),
-        1..=2 => others
-            .iter()
-            .map(|pane| format!(" {} {} ", pane.number(), pane.name()))
-            .collect(),
-        _ => others
-            .iter()
-            .map(|pane| pane.number().to_string())
-            .collect(),
-    };
-    let room = pen.left().saturating_sub(paint::width(&tabs) + 2);
     if !about.is_empty() && room > 4 {
         let cut = if slot.shown == Pane::Source {
             paint::cut_start(&about, room)
@@ -250,25 +249,12 @@ fn title(scene: &Scene<'_>, slot: &Slot, buffer: &mut Buffer) {
 
 /// A line in the middle of an empty pane.
 fn empty(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer, text: &str) {
-    let width = usize::from(area.width.saturating_sub(2)).max(1);
-    let mut row = u16::from(area.height > 3);
-    let mut line = String::new();
-    for word in text.split_whitespace() {
-        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > width {
-            Pen::new(buffer, area, row)
-                .put(" ", scene.theme.dim)
-                .put(&line, scene.theme.dim);
-            line.clear();
-            row += 1;
-        }
-        if !line.is_empty() {
-            line.push(' ');
-        }
-        line.push_str(word);
+    let columns = usize::from(area.width.saturating_sub(2));
+    let first = u16::from(area.height > 3);
+    for (row, line) in (first..area.height).zip(help::wrap(text, columns)) {
+        let mut pen = Pen::new(buffer, area, row);
+        pen.put(" ", scene.theme.dim).put(&line, scene.theme.dim);
     }
-    Pen::new(buffer, area, row)
-        .put(" ", scene.theme.dim)
-        .put(&line, scene.theme.dim);
 }
 
 /// Signs of the breakpoints on a line: the strongest one is shown.

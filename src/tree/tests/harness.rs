@@ -218,6 +218,14 @@ impl Bench {
         self.run_queue();
     }
 
+    /// Answers the attach of a connection that was held back.
+    pub fn answer_attach(&mut self, connection: ConnectionId) {
+        if let Some(attach) = self.attaching.remove(&connection) {
+            self.respond(connection, &attach, Ok(json!({})));
+            self.run_queue();
+        }
+    }
+
     /// The connection breaks.
     pub fn breaks(&mut self, connection: ConnectionId) {
         self.closed.insert(connection);
@@ -626,6 +634,7 @@ pub fn request() -> LaunchRequest {
 /// What the engine finds for it.
 pub fn prepared() -> Prepared {
     Prepared {
+        own_streams: false,
         policy: Arc::new(Debugpy),
         adapter: "debugpy 1.8.22".to_owned(),
         name: "main.py".to_owned(),

@@ -32,14 +32,14 @@ fn whatever_happens_the_tree_keeps_its_word() {
     let first = first.unwrap_or(1);
     let (mut inputs, mut rows) = (0, 0);
     for seed in first..first + runs {
-        let done = std::panic::catch_unwind(|| run(seed, runs == 1));
+        let done = std::panic::catch_unwind(|| run(seed, runs == 1))
+            .unwrap_or_else(|_| Err("the core panicked".to_owned()));
         match done {
-            Ok(Ok(run)) => {
+            Ok(run) => {
                 inputs += run.inputs;
                 rows += run.rows;
             }
-            Ok(Err(broken)) => panic!("{broken}\nreplay it with DAPTREE_SIM_SEED={seed}"),
-            Err(_) => panic!("the core panicked: replay it with DAPTREE_SIM_SEED={seed}"),
+            Err(broken) => panic!("{broken}\nreplay it with DAPTREE_SIM_SEED={seed}"),
         }
     }
     println!("{runs} runs from seed {first}: {inputs} inputs, {rows} rows");
@@ -174,7 +174,7 @@ impl Simulation {
             let now = self.world.now;
             self.note(|| format!("{now} <- {input:?}"));
             self.fronts.heard(&input);
-            self.world.heard(&input)?;
+            self.world.heard(&input);
             for effect in self.tree.handle(Millis(now), input) {
                 self.note(|| format!("{now}    -> {effect:?}"));
                 self.carry_out(effect, &mut queue)?;
@@ -191,6 +191,10 @@ impl Simulation {
                 let seen = self.world.with_ancestors(pid);
                 queue.push_front(Input::Described(pid, seen));
             }
+            Effect::OpenStreams(row, _) => {
+                queue.push_front(Input::StreamsOpened(row, Vec::new()));
+            }
+            Effect::StreamsTaken(_) => {}
             Effect::Spawn(run, ..) => queue.push_back(self.world.spawn_root(run)),
             Effect::Send(connection, Message::Request(request)) => {
                 self.world.requested(connection, request)?;

@@ -342,3 +342,58 @@ fn stop_on_entry_is_a_pause_of_the_root_before_it_runs() {
     );
     assert_eq!(bench.row(root).process.unwrap().pid, ROOT_PID);
 }
+
+#[test]
+fn a_stop_that_is_overtaken_before_it_was_shown_keeps_its_number() {
+    let (mut bench, root) = Bench::launched();
+    bench.silent.insert("stackTrace");
+    for line in [3, 4] {
+        bench.stop(root, "breakpoint", "/p/main.py", line);
+    }
+    let frame = |line| {
+        json!({ "stackFrames": [
+            { "id": 1, "name": "g", "line": line, "source": { "path": "/p/a.py" } },
+        ] })
+    };
+    bench.answer("stackTrace", Ok(frame(3)));
+    assert!(
+        stopped_events(&bench).is_empty(),
+        "that was the place of the other"
+    );
+    bench.answer("stackTrace", Ok(frame(4)));
+    assert_eq!(stopped_events(&bench), [(root, 2)]);
+    let place = bench.row(root).last_place.clone().unwrap();
+    assert_eq!(place.line, 4);
+}
+
+#[test]
+fn what_is_invalidated_while_a_stop_arrives_does_not_lose_it() {
+    let (mut bench, root) = Bench::launched();
+    bench.silent.insert("stackTrace");
+    bench.stop(root, "breakpoint", "/p/main.py", 3);
+    bench.say(bench.connection(root), "invalidated", json!({}));
+    bench.pass(2_100);
+    assert_eq!(bench.row(root).state, RowState::Paused);
+}
+
+#[test]
+fn the_end_by_an_exception_that_is_made_for_it_is_no_stop() {
+    for (filter, state) in [
+        ("userUnhandled", RowState::Running),
+        ("raised", RowState::Paused),
+    ] {
+        let (mut bench, root) = Bench::launched_with(|request| {
+            request.exceptions = vec![filter.to_owned()];
+        });
+        bench.silent.insert("exceptionInfo");
+        bench.silent.insert("stackTrace");
+        bench.stop(root, "exception", "/p/main.py", 3);
+        let body = json!({ "exceptionId": "SystemExit", "breakMode": "always" });
+        bench.answer("exceptionInfo", Ok(body));
+        bench.answer("stackTrace", Ok(json!({ "stackFrames": [] })));
+        assert_eq!(bench.row(root).state, state, "{filter}");
+        let passed = state == RowState::Running;
+        assert_eq!(bench.count("continue"), usize::from(passed));
+        assert_eq!(bench.row(root).stop.0, u32::from(!passed));
+    }
+}

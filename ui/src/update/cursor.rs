@@ -5,7 +5,7 @@ use super::Context;
 use crate::commands::{Act, Pane};
 use crate::layout::layout;
 use crate::rows::{self, Seen, StackRow};
-use crate::state::{ListState, UiState};
+use crate::state::{Followed, ListState, UiState};
 use ratatui::layout::Rect;
 
 /// Lines seen around the current one where there is room.
@@ -40,14 +40,14 @@ pub(crate) fn output_range(
 /// Moves in the pane that has the keyboard.
 pub(super) fn travel(state: &mut UiState, at: &Context<'_>, act: Act) {
     let pane = state.pane();
-    let page = height(state, pane).saturating_sub(1).max(1);
+    let screenful = height(state, pane).saturating_sub(1).max(1);
     let moved = |cursor: usize, len: usize| {
         let last = len.saturating_sub(1);
         let next = match act {
             Act::Up => cursor.saturating_sub(1),
             Act::Down => cursor.saturating_add(1),
-            Act::PageUp => cursor.saturating_sub(page),
-            Act::PageDown => cursor.saturating_add(page),
+            Act::PageUp => cursor.saturating_sub(screenful),
+            Act::PageDown => cursor.saturating_add(screenful),
             Act::Top => 0,
             _ => last,
         };
@@ -87,8 +87,8 @@ pub(super) fn travel(state: &mut UiState, at: &Context<'_>, act: Act) {
             let next = match act {
                 Act::Up => top.saturating_sub(1),
                 Act::Down => top + 1,
-                Act::PageUp => top.saturating_sub(page as u64),
-                Act::PageDown => top + page as u64,
+                Act::PageUp => top.saturating_sub(screenful as u64),
+                Act::PageDown => top + screenful as u64,
                 Act::Top => 0,
                 _ => u64::MAX,
             };
@@ -203,13 +203,13 @@ fn settle_source(state: &mut UiState, at: &Context<'_>) {
             .focus
             .and_then(|id| at.snapshot.rows.get(&id))
             .map(|row| (row.id, row.stop));
-        let place = (key, line, stop);
+        let place = Followed { key, line, stop };
         if state.source.followed.as_ref() != Some(&place) {
             let other_file = state
                 .source
                 .followed
                 .as_ref()
-                .is_none_or(|f| f.0 != place.0);
+                .is_none_or(|f| f.key != place.key);
             let cursor = (line as usize).saturating_sub(1);
             let seen =
                 state.source.top + MARGIN..(state.source.top + height).saturating_sub(MARGIN);

@@ -26,10 +26,8 @@ pub(super) fn press(state: &mut UiState, key: KeyEvent, actions: &mut Vec<Action
             KeyCode::Char('c' | 'n') | KeyCode::Esc => state.dialog = None,
             _ => {}
         },
-        Some(Dialog::Ending) => {
-            if act == Some(Act::Quit) {
-                actions.push(Action::Leave(Leave::Quit { ended: false }));
-            }
+        Some(Dialog::Ending) if act == Some(Act::Quit) => {
+            actions.push(Action::Leave(Leave::Quit { ended: false }));
         }
         Some(Dialog::Help(top)) => {
             let last = COMMANDS.len();
@@ -55,7 +53,7 @@ pub(super) fn press(state: &mut UiState, key: KeyEvent, actions: &mut Vec<Action
             };
             state.dialog = Some(Dialog::Notices(next.min(200)));
         }
-        None => {}
+        Some(Dialog::Ending) | None => {}
     }
 }
 

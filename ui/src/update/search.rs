@@ -33,11 +33,8 @@ pub(super) fn type_key(state: &mut UiState, at: &Context<'_>, key: KeyEvent) {
         }
         KeyCode::Up if search => again(state, at, false),
         KeyCode::Enter => go_to_line(state, at),
-        KeyCode::Backspace => {
-            if prompt.text.pop().is_none() {
-                state.prompt = None;
-            }
-        }
+        KeyCode::Backspace if prompt.text.is_empty() => state.prompt = None,
+        KeyCode::Backspace => drop(prompt.text.pop()),
         KeyCode::Char(char) if !control => {
             prompt.text.push(char);
             typed(state, at);

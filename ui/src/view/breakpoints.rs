@@ -6,6 +6,7 @@ use crate::paint::{Pen, cut, width};
 use daptree_model::{Breakpoint, BreakpointStatus};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use std::fmt::Write as _;
 
 pub(super) fn title(scene: &Scene<'_>) -> String {
     match scene.snapshot.breakpoints.len() {
@@ -71,13 +72,13 @@ fn status(b: &Breakpoint) -> String {
         (true, good, asked) => format!("verified in {good} of {asked}"),
     };
     if b.hits > 0 {
-        out += &format!(", hit {}", b.hits);
+        let _ = write!(out, ", hit {}", b.hits);
     }
     if b.shown_line() != b.spec.line {
-        out += &format!(", moved from {}", b.spec.line);
+        let _ = write!(out, ", moved from {}", b.spec.line);
     }
     if let Some(why) = refusal(b) {
-        out += &format!(", refused: {why}");
+        let _ = write!(out, ", refused: {why}");
     }
     out
 }

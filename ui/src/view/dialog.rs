@@ -11,7 +11,7 @@ use ratatui::style::Style;
 /// A line of a dialog: pieces with their styles.
 pub(super) type Line = Vec<(String, Style)>;
 
-pub(super) fn draw(scene: &Scene<'_>, area: &Rect, buffer: &mut Buffer) {
+pub(super) fn draw(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
     let theme = scene.theme;
     match scene.state.dialog {
         None => {}
@@ -33,7 +33,7 @@ pub(super) fn draw(scene: &Scene<'_>, area: &Rect, buffer: &mut Buffer) {
                     (" cancel".to_owned(), theme.text),
                 ],
             ];
-            framed(scene, "quit", &lines, 0, *area, buffer);
+            framed(scene, "quit", &lines, 0, area, buffer);
         }
         Some(Dialog::Ending) => {
             let lines = vec![
@@ -44,17 +44,17 @@ pub(super) fn draw(scene: &Scene<'_>, area: &Rect, buffer: &mut Buffer) {
                     (" leave without waiting".to_owned(), theme.text),
                 ],
             ];
-            framed(scene, "quit", &lines, 0, *area, buffer);
+            framed(scene, "quit", &lines, 0, area, buffer);
         }
         Some(Dialog::Help(top)) => {
-            let lines = help::lines(scene);
-            framed(scene, "help", &lines, top, *area, buffer);
+            let lines = help::lines(scene, area.width.saturating_sub(4));
+            framed(scene, "help", &lines, top, area, buffer);
         }
         Some(Dialog::Notices(back)) => {
             let lines = notices(scene, area.width.saturating_sub(6));
             let room = usize::from(area.height.saturating_sub(2));
             let top = lines.len().saturating_sub(room).saturating_sub(back);
-            framed(scene, "messages", &lines, top, *area, buffer);
+            framed(scene, "messages", &lines, top, area, buffer);
         }
     }
 }

@@ -8,25 +8,25 @@ use crate::paint::width;
 /// Columns of the keys.
 const KEYS: usize = 16;
 
-pub(super) fn lines(scene: &Scene<'_>) -> Vec<Line> {
+pub(super) fn lines(scene: &Scene<'_>, columns: u16) -> Vec<Line> {
     let theme = scene.theme;
-    let mut out: Vec<Line> = COMMANDS
-        .iter()
-        .map(|info| {
-            let keys = keys_text(info, " ");
-            let blank = KEYS.saturating_sub(usize::from(width(&keys)));
-            let place = info
-                .pane
-                .map(|pane| format!(" (in {})", pane.name()))
-                .unwrap_or_default();
-            vec![
-                (format!("{keys}{}", " ".repeat(blank)), theme.key),
-                (" ".to_owned(), theme.text),
-                (info.help.to_owned(), theme.text),
-                (place, theme.dim),
-            ]
-        })
-        .collect();
+    let room = usize::from(columns).saturating_sub(KEYS + 1).max(12);
+    let mut out: Vec<Line> = Vec::new();
+    for info in COMMANDS {
+        let place = info
+            .pane
+            .map_or(String::new(), |pane| format!(" (in {})", pane.name()));
+        let keys = keys_text(info, " ");
+        let text = format!("{}{place}", info.help);
+        for (index, part) in wrap(&text, room).into_iter().enumerate() {
+            let head = if index == 0 { keys.as_str() } else { "" };
+            let blank = KEYS.saturating_sub(usize::from(width(head)));
+            out.push(vec![
+                (format!("{head}{} ", " ".repeat(blank)), theme.key),
+                (part, theme.text),
+            ]);
+        }
+    }
     out.push(vec![]);
     let signs = [
         (scene.sign('‖', 'S'), "stopped"),
@@ -56,6 +56,21 @@ pub(super) fn lines(scene: &Scene<'_>) -> Vec<Line> {
                 (format!("{head:<KEYS$} "), theme.key),
                 (text.join("   "), theme.text),
             ]);
+        }
+    }
+    out
+}
+
+/// Breaks a text between words.
+pub(super) fn wrap(text: &str, columns: usize) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match out.last_mut() {
+            Some(line) if usize::from(width(line) + 1 + width(word)) <= columns => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => out.push(word.to_owned()),
         }
     }
     out

@@ -2,10 +2,12 @@
 
 use super::Scene;
 use crate::ansi;
-use crate::paint::{Pen, cut, width};
+use crate::paint::{Pen, cut_middle, width};
+use crate::theme::Theme;
 use daptree_model::{OutputLine, OutputWindow, RowId, Stream};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use std::fmt::Write as _;
 
 /// Columns that a name takes at most.
 const NAMES: u16 = 12;
@@ -23,10 +25,10 @@ pub(super) fn title(scene: &Scene<'_>) -> String {
     }
     if let Some(top) = state.top {
         let total = window(scene).map_or(0, |window| window.total);
-        out += &format!(" · line {} of {total}", top + 1);
+        let _ = write!(out, " · line {} of {total}", top + 1);
     }
     if let Some(dropped) = window(scene).map(|w| w.dropped).filter(|d| *d > 0) {
-        out += &format!(" · {dropped} dropped");
+        let _ = write!(out, " · {dropped} dropped");
     }
     out
 }
@@ -91,9 +93,9 @@ fn draw_line(scene: &Scene<'_>, line: &OutputLine, name_columns: u16, pen: &mut 
     if name_columns > 0 {
         let known = scene.snapshot.rows.get(&line.row);
         let name = known.map_or_else(|| line.row.to_string(), |row| row.name.clone());
-        let name = cut(&name, name_columns);
+        let name = cut_middle(&name, name_columns);
         let blank = usize::from(name_columns.saturating_sub(width(&name)));
-        pen.put(&name, theme.session(line.row));
+        pen.put(&name, Theme::session(line.row));
         pen.put(&" ".repeat(blank), theme.text);
         pen.put(&format!(" {} ", scene.sign('│', '|')), theme.rule);
     }

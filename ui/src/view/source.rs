@@ -3,7 +3,7 @@
 
 use super::{Scene, breakpoint_sign, others_at};
 use crate::commands::Pane;
-use crate::paint::{Pen, cut, width};
+use crate::paint::{Pen, cut_middle, width};
 use crate::rows::{self, Seen};
 use crate::state::{PromptKind, SourceKey};
 use crate::windows::{Source, SourceText};
@@ -121,9 +121,9 @@ fn other_names(scene: &Scene<'_>, here: &[&Row], columns: u16, pen: &mut Pen<'_>
         let text = if more > 0 {
             let tail = format!("+{more}");
             let room = (columns - 1).saturating_sub(width(&tail));
-            format!("{}{tail}", cut(&first.name, room))
+            format!("{}{tail}", cut_middle(&first.name, room))
         } else {
-            cut(&first.name, columns - 1)
+            cut_middle(&first.name, columns - 1)
         };
         pen.put(&text, scene.theme.other_stop);
     }

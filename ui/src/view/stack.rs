@@ -6,6 +6,7 @@ use crate::paint::{Pen, cut, width};
 use crate::rows::{self, Seen, StackRow};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use std::fmt::Write as _;
 
 pub(super) fn title(scene: &Scene<'_>) -> String {
     let Some(seen) = Seen::of(scene.state, scene.snapshot, scene.windows) else {
@@ -14,10 +15,10 @@ pub(super) fn title(scene: &Scene<'_>) -> String {
     let threads = seen.inspect.threads.len();
     let mut out = seen.row.name.clone();
     if threads > 1 {
-        out += &format!(" · {threads} threads");
+        let _ = write!(out, " · {threads} threads");
     }
     if !seen.fresh {
-        out += &format!(" · stop {} (over)", seen.inspect.stop);
+        let _ = write!(out, " · stop {} (over)", seen.inspect.stop);
     }
     out
 }

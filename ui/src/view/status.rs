@@ -61,6 +61,7 @@ fn focus_line(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
         .filter(|row| row.is_paused() && rows::takes_focus(row))
         .count();
     let tail = match others {
+        count if count > 0 && area.width < 60 => format!(" +{count} stopped "),
         0 => String::new(),
         1 => " 1 other stopped ".to_owned(),
         count => format!(" {count} others stopped "),
@@ -96,24 +97,20 @@ fn about(scene: &Scene<'_>, row: &Row) -> String {
         RowState::Paused if left => parts.push("running".to_owned()),
         RowState::Paused => {
             let stop = row.stopped.as_ref();
-            let reason = stop.map_or("", |stop| stop.reason.as_str());
-            let held = if row.held { "held, " } else { "" };
-            parts.push(format!("{held}stop {}: {reason}", row.stop));
-            if let Some(exception) = stop.and_then(|stop| stop.exception.as_ref()) {
-                parts.push(format!("{}: {}", exception.type_name, exception.message));
-            } else if let Some(text) = stop.and_then(|stop| stop.text.as_ref()) {
-                if text != reason {
-                    parts.push(text.clone());
-                }
-            }
             if let Some(place) = stop.and_then(|stop| stop.place.as_ref()) {
-                parts.push(format!(
-                    "{}:{} {}",
-                    file_name(&place.path),
-                    place.line,
-                    place.function
-                ));
+                let file = file_name(&place.path);
+                parts.push(format!("{file}:{} {}", place.line, place.function));
             }
+            let reason = stop.map_or("", |stop| stop.reason.as_str());
+            let exception = stop.and_then(|stop| stop.exception.as_ref());
+            let text = stop.and_then(|stop| stop.text.as_deref());
+            parts.push(match (exception, text) {
+                (Some(raised), _) => format!("{}: {}", raised.type_name, raised.message),
+                (None, Some(text)) => text.to_owned(),
+                (None, None) => reason.to_owned(),
+            });
+            let held = if row.held { ", held" } else { "" };
+            parts.push(format!("stop {}{held}", row.stop));
         }
         RowState::Running if row.pausing => parts.push("pausing".to_owned()),
         RowState::Running if row.is_session() => {

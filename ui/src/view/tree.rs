@@ -3,34 +3,34 @@
 
 use super::{Scene, end_text, file_name};
 use crate::commands::Pane;
-use crate::paint::{Pen, cut, width};
+use crate::paint::{Pen, cut, cut_middle, width};
 use crate::rows::{self, TreeRow};
 use daptree_model::{Follow, Row, RowState, TreeState};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use std::fmt::Write as _;
 
-pub(super) fn title(scene: &Scene<'_>) -> String {
+pub(super) fn title(scene: &Scene<'_>, room: u16) -> String {
     let counts = rows::counts(scene.snapshot);
-    let mut out = counts.all.to_string();
-    for (count, word) in [
-        (counts.stopped, "stopped"),
-        (counts.running, "running"),
-        (counts.ended, "ended"),
-    ] {
-        if count > 0 {
-            out += &format!(" · {count} {word}");
-        }
-    }
     let dropped: u32 = scene
         .snapshot
         .trees
         .iter()
         .map(|tree| tree.rows_dropped)
         .sum();
-    if dropped > 0 {
-        out += &format!(" · {dropped} older not shown");
+    let parts = [
+        (counts.stopped, "stopped", scene.sign('‖', 'S')),
+        (counts.running, "running", scene.sign('▶', 'R')),
+        (counts.ended, "ended", scene.sign('■', '#')),
+        (dropped as usize, "older not shown", '-'),
+    ];
+    let mut long = counts.all.to_string();
+    let mut short = long.clone();
+    for (count, word, sign) in parts.into_iter().filter(|part| part.0 > 0) {
+        let _ = write!(long, " · {count} {word}");
+        let _ = write!(short, " {sign}{count}");
     }
-    out
+    if width(&long) <= room { long } else { short }
 }
 
 pub(super) fn draw(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
@@ -105,13 +105,13 @@ fn draw_row(
         .map_or(String::new(), |process| process.pid.to_string());
     let mut name = row.name.clone();
     if shown.folded && shown.below > 0 {
-        name += &format!(" +{}", shown.below);
+        let _ = write!(name, " +{}", shown.below);
     }
     let place_room = width(&place).min(pen.left() / 2);
     let room = pen.left().saturating_sub(place_room + 1);
     let pid_room = width(&pid) + 1;
     let fits_pid = !pid.is_empty() && width(&name) + pid_room <= room;
-    let name = cut(&name, if fits_pid { room - pid_room } else { room });
+    let name = cut_middle(&name, if fits_pid { room - pid_room } else { room });
     pen.put(&name, name_style);
     if fits_pid {
         pen.put(" ", theme.text).put(&pid, theme.dim);
@@ -153,7 +153,7 @@ fn place_text(row: &Row) -> String {
         RowState::Running if row.pausing => words.push("pausing".to_owned()),
         RowState::Running | RowState::Ended => match row.follow {
             Follow::Helper => words.push("helper".to_owned()),
-            Follow::Released => words.push("not followed".to_owned()),
+            Follow::Released => words.push("released".to_owned()),
             Follow::Adopted | Follow::Unfollowed => {}
         },
     }

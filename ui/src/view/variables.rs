@@ -62,12 +62,12 @@ fn draw_row(scene: &Scene<'_>, row: &VarRow<'_>, stale: bool, selected: bool, pe
                 pen.put(": ", theme.dim).put(type_name, theme.type_name);
             }
             pen.put(" = ", theme.dim);
-            let style = either(if row.changed {
+            let shade = either(if row.changed {
                 theme.changed
             } else {
                 theme.text
             });
-            pen.put(&variable.value, style);
+            pen.put(&variable.value, shade);
         }
         VarKind::More => {
             pen.put("… more (Enter)", picked(theme.dim));

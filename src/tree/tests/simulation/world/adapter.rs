@@ -104,7 +104,7 @@ impl World {
     // --- what the core hears
 
     /// Keeps the world's books of what the core hears.
-    pub fn heard(&mut self, input: &Input) -> Result<(), String> {
+    pub fn heard(&mut self, input: &Input) {
         match input {
             Input::Closed(connection, _) => {
                 self.silent.insert(*connection);
@@ -120,7 +120,7 @@ impl World {
                     _ => None,
                 };
                 let Some(pid) = pid else {
-                    return Ok(());
+                    return;
                 };
                 if !known {
                     // The spawner's session is over: the adapter lets the child run.
@@ -135,7 +135,6 @@ impl World {
             }
             _ => {}
         }
-        Ok(())
     }
 
     /// Every report was answered with the input that brought it.
@@ -369,10 +368,9 @@ impl World {
             }
             "disconnect" => {
                 self.respond(connection, request, Ok(json!({})));
-                if arguments["terminateDebuggee"] == json!(true) {
-                    if let Some(key) = target {
-                        self.soon(Happening::Ends(key, EndStatus::Exited(0)));
-                    }
+                let terminates = arguments["terminateDebuggee"] == json!(true);
+                if let Some(key) = target.filter(|_| terminates) {
+                    self.soon(Happening::Ends(key, EndStatus::Exited(0)));
                 }
                 self.say_later(connection, "terminated", json!({}));
                 self.break_connection(connection);
@@ -418,7 +416,10 @@ impl World {
                 let verified = self.random.permille(800);
                 json!({ "breakpoints": [{ "id": 1, "verified": verified, "line": 3 }] })
             }
-            "exceptionInfo" => json!({ "exceptionId": "E", "breakMode": "always" }),
+            "exceptionInfo" => {
+                let id = self.random.pick(&["E", "SystemExit"]).unwrap();
+                json!({ "exceptionId": id, "breakMode": "always" })
+            }
             // An answer that does not fit.
             _ => json!({ "breakpoints": 7 }),
         };

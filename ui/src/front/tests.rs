@@ -1,0 +1,463 @@
+//! Frames at three sizes, what is asked of the engine, and random keys on random snapshots.
+
+use super::*;
+use crate::fake::FakeEngine;
+use crate::fixture;
+use crate::picture;
+use daptree_model::{BreakpointStatus, EndStatus, Exception, Follow, Notice, RowState, Stream};
+use proptest::prelude::*;
+use std::fmt::Write as _;
+use std::time::Duration;
+
+fn settle(front: &mut Front, engine: &mut FakeEngine) -> Vec<ToEngine> {
+    let mut sent = Vec::new();
+    while let Some(message) = front.outgoing().pop_front() {
+        sent.push(message.clone());
+        let answers = engine.handle(message);
+        front.engine(answers);
+    }
+    sent
+}
+
+fn scene(size: (u16, u16), keys: &str) -> (Front, FakeEngine) {
+    let mut engine = FakeEngine::new();
+    let mut front = Front::new(UiOptions::default(), size);
+    front.engine([engine.publish()]);
+    settle(&mut front, &mut engine);
+    front.type_keys(keys);
+    settle(&mut front, &mut engine);
+    (front, engine)
+}
+
+fn text(buffer: &Buffer) -> String {
+    let mut out = String::new();
+    for y in 0..buffer.area.height {
+        let mut line = String::new();
+        let mut skip = 0;
+        for x in 0..buffer.area.width {
+            let symbol = buffer[(x, y)].symbol();
+            if skip == 0 {
+                line.push_str(symbol);
+                skip = crate::paint::width(symbol).max(1);
+            }
+            skip -= 1;
+        }
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+    out
+}
+
+/// Styles of a frame, run by run.
+fn styles(buffer: &Buffer) -> String {
+    let mut out = String::new();
+    for y in 0..buffer.area.height {
+        let mut last = None;
+        for x in 0..buffer.area.width {
+            let cell = &buffer[(x, y)];
+            let style = (cell.fg, cell.bg, cell.modifier);
+            if last != Some(style) {
+                let _ = write!(out, "{x}:{}/{}/{:?} ", style.0, style.1, style.2);
+                last = Some(style);
+            }
+        }
+        out.push('\n');
+    }
+    out
+}
+
+#[test]
+fn frames_at_three_sizes() {
+    for (columns, rows) in [(120, 40), (80, 24), (40, 12)] {
+        for keys in [
+            "1", "2", "3", "4jjj\n", "5", "5T", "6", "7", "q", "?", "2/cube",
+        ] {
+            let (mut front, _) = scene((columns, rows), keys);
+            let name = match keys.trim() {
+                "?" => "help".to_owned(),
+                keys => keys.replace(['/', '\n'], "_"),
+            };
+            insta::assert_snapshot!(format!("{columns}x{rows}-{name}"), text(&front.frame()));
+        }
+    }
+}
+
+#[test]
+fn colours_of_a_frame() {
+    let (mut front, _) = scene((80, 24), "2");
+    let (out, colours) = mpsc::channel();
+    let worker = crate::highlight::start(move |lines| out.send(lines).is_ok()).unwrap();
+    front.colour_with(worker);
+    front.terminal(TerminalEvent::Resize(80, 24));
+    front.colours(colours.recv_timeout(Duration::from_secs(20)).unwrap());
+    insta::assert_snapshot!("80x24-colours", styles(&front.frame()));
+}
+
+#[test]
+fn before_anything_is_known_and_without_room() {
+    for (size, words) in [
+        ((80, 24), "starting …"),
+        ((39, 12), "daptree needs 40x10"),
+        ((40, 9), "this is 40x9; q\nquits"),
+        ((10, 3), "needs\n40x10"),
+        ((1, 1), "d"),
+        ((0, 0), ""),
+    ] {
+        let mut front = Front::new(UiOptions::default(), size);
+        assert!(text(&front.frame()).contains(words), "{size:?}");
+    }
+}
+
+#[test]
+fn ascii_frames_hold_no_other_sign_of_ours() {
+    let options = UiOptions {
+        ascii: true,
+        ..UiOptions::default()
+    };
+    let mut engine = FakeEngine::new();
+    let mut front = Front::new(options, (120, 40));
+    front.engine([engine.publish()]);
+    settle(&mut front, &mut engine);
+    let frame = text(&front.frame()).replace(['漢', '字', '·', '…'], "");
+    let odd: Vec<char> = frame
+        .chars()
+        .filter(|c| !c.is_ascii() && *c != '→')
+        .collect();
+    assert!(odd.is_empty(), "{odd:?}");
+    assert!(frame.contains("S SpawnProcess-1"));
+}
+
+#[test]
+fn a_step_marks_what_changed_and_keeps_the_focus() {
+    let (mut front, mut engine) = scene((120, 40), "");
+    front.type_keys("n");
+    settle(&mut front, &mut engine);
+    assert_eq!(front.state().focus, Some(RowId(2)));
+    let frame = text(&front.frame());
+    assert!(frame.contains("stop 2"), "{frame}");
+    front.type_keys("nn");
+    settle(&mut front, &mut engine);
+    front.type_keys("n");
+    settle(&mut front, &mut engine);
+    let frame = text(&front.frame());
+    assert!(frame.contains("•    res: int = 8"), "{frame}");
+    assert!(!frame.contains("•    x: int"), "{frame}");
+}
+
+#[test]
+fn a_stop_that_is_over_is_still_shown() {
+    let (mut front, mut engine) = scene((120, 40), "cccc");
+    front.type_keys("c");
+    settle(&mut front, &mut engine);
+    let frame = text(&front.frame());
+    assert!(frame.contains("stop 1 (over)"), "{frame}");
+    assert!(frame.contains("all has ended"), "{frame}");
+    assert!(frame.contains("x: int = 6"), "{frame}");
+}
+
+#[test]
+fn only_what_is_shown_is_asked_for_and_only_once() {
+    let mut engine = FakeEngine::new();
+    let mut front = Front::new(UiOptions::default(), (120, 40));
+    front.engine([engine.publish()]);
+    let sent = settle(&mut front, &mut engine);
+    let reads = |sent: &[ToEngine]| {
+        sent.iter()
+            .filter(|m| matches!(m, ToEngine::Read(_)))
+            .count()
+    };
+    assert_eq!(reads(&sent), 2, "the source and the output: {sent:?}");
+    assert!(sent.contains(&ToEngine::TerminalWatch(RowId(1))));
+    let interest = Interest {
+        row: RowId(2),
+        ..Interest::default()
+    };
+    assert!(sent.contains(&ToEngine::Interest(vec![interest.clone()])));
+    front.engine([engine.publish()]);
+    assert_eq!(settle(&mut front, &mut engine), [], "nothing is new");
+    engine.print(RowId(3), Stream::Stdout, "of another session");
+    front.engine([engine.publish()]);
+    assert_eq!(settle(&mut front, &mut engine), [], "not in view");
+    engine.print(RowId(2), Stream::Stdout, "of this one");
+    front.engine([engine.publish()]);
+    assert_eq!(reads(&settle(&mut front, &mut engine)), 1);
+    assert!(text(&front.frame()).contains("of this one"));
+    front.type_keys("4jjj\n");
+    let open = OpenPath {
+        path: vec!["Locals".to_owned(), "data".to_owned()],
+        limit: 100,
+    };
+    let wanted = Interest {
+        open: vec![open],
+        ..interest
+    };
+    assert_eq!(
+        settle(&mut front, &mut engine),
+        [ToEngine::Interest(vec![wanted])]
+    );
+}
+
+#[test]
+fn the_launch_gets_the_size_of_its_pane() {
+    let request = LaunchRequest {
+        words: vec!["a.py".into()],
+        cwd: "/".into(),
+        env: Vec::new(),
+        python: None,
+        stdio: Stdio::Terminal {
+            columns: 80,
+            rows: 24,
+        },
+        just_my_code: true,
+        exceptions: Vec::new(),
+        stop_on_entry: false,
+        max_children: 0,
+        breakpoints: Vec::new(),
+    };
+    let options = UiOptions {
+        launch: Some(Box::new(request)),
+        ..UiOptions::default()
+    };
+    let mut front = Front::new(options, (120, 40));
+    let Some(ToEngine::Command(command)) = front.outgoing().pop_front() else {
+        panic!("the launch comes first");
+    };
+    let Op::Launch(sent) = command.op else {
+        panic!("{:?}", command.op);
+    };
+    let body = front.layout().place(Pane::Terminal).unwrap();
+    assert_eq!(
+        sent.stdio,
+        Stdio::Terminal {
+            columns: body.width,
+            rows: body.height
+        }
+    );
+    let result = Err(EngineError::Failed("no such program".to_owned()));
+    front.engine([FromEngine::Reply(daptree_model::Reply {
+        id: command.id,
+        result,
+    })]);
+    let why = "no such program".to_owned();
+    assert_eq!(front.leave(), Some(&Leave::LaunchFailed(why)));
+}
+
+#[test]
+fn large_trees_and_values_are_drawn_by_the_slice() {
+    let mut engine = FakeEngine::new();
+    for id in 100..5_000 {
+        let row = fixture::row(id, Some(if id % 7 == 0 { 1 } else { id - 1 }.max(1)));
+        let parent = row.parent.filter(|p| engine.snapshot.rows.contains_key(p));
+        let row = daptree_model::Row { parent, ..row };
+        engine.snapshot.rows.insert(row.id, Arc::new(row));
+    }
+    let mut inspect = fixture::inspect(2, 1, 9, 2);
+    let page = inspect.pages.get_mut(&10).unwrap();
+    page.variables = (0..20_000)
+        .map(|n| fixture::variable(&format!("v{n}"), "str", &"x".repeat(200), 0))
+        .collect();
+    page.variables[0].value = "y".repeat(4 << 20);
+    engine.snapshot.inspects.insert(RowId(2), Arc::new(inspect));
+    let mut front = Front::new(UiOptions::default(), (200, 60));
+    front.engine([engine.publish()]);
+    settle(&mut front, &mut engine);
+    front.type_keys("4G1G");
+    let frame = text(&front.frame());
+    assert!(
+        frame.contains("v19999") && frame.contains("SpawnProcess-4998"),
+        "{frame}"
+    );
+}
+
+#[test]
+fn a_picture_of_a_frame_is_well_formed() {
+    let (mut front, _) = scene((80, 24), "");
+    let picture = picture::svg(&front.frame());
+    let open = picture.matches("<text").count();
+    assert_eq!(open, picture.matches("</text>").count());
+    assert!(picture.ends_with("</svg>\n") && open > 20);
+}
+
+fn any_row(id: u32) -> impl Strategy<Value = daptree_model::Row> {
+    let state = prop_oneof![
+        Just(RowState::Created),
+        Just(RowState::Starting),
+        Just(RowState::Adopting),
+        Just(RowState::Running),
+        Just(RowState::Paused),
+        Just(RowState::Paused),
+        Just(RowState::Ended),
+        Just(RowState::Failed),
+    ];
+    let follow = prop_oneof![
+        Just(Follow::Adopted),
+        Just(Follow::Adopted),
+        Just(Follow::Helper),
+        Just(Follow::Released),
+        Just(Follow::Unfollowed),
+    ];
+    let name = prop_oneof![
+        Just("gw1".to_owned()),
+        "\\PC{0,30}",
+        Just("漢字\t\u{7}\u{301}".to_owned())
+    ];
+    (
+        state,
+        follow,
+        name,
+        0..id,
+        0..4_u32,
+        0..30_u32,
+        any::<bool>(),
+    )
+        .prop_map(move |(state, follow, name, parent, stops, line, odd)| {
+            let mut row = fixture::row(id, (parent > 0).then_some(parent));
+            for _ in 0..stops {
+                fixture::stop(&mut row, line, "breakpoint");
+            }
+            if state == RowState::Paused && odd {
+                fixture::stop(&mut row, line, "exception");
+                if let Some(stop) = &mut row.stopped {
+                    stop.place = None;
+                    stop.exception = Some(Exception {
+                        type_name: "Error".to_owned(),
+                        message: "m\n\u{1b}[31m".to_owned(),
+                        mode: "always".to_owned(),
+                    });
+                }
+            }
+            if state == RowState::Ended {
+                fixture::end(
+                    &mut row,
+                    if odd {
+                        EndStatus::Signaled(9)
+                    } else {
+                        EndStatus::Unknown
+                    },
+                );
+            }
+            row.state = state;
+            row.follow = follow;
+            row.name = name;
+            row.held = odd && stops == 2;
+            row
+        })
+}
+
+fn any_snapshot() -> impl Strategy<Value = Snapshot> {
+    let rows = (0..9_u32).prop_flat_map(|count| (1..=count).map(any_row).collect::<Vec<_>>());
+    (rows, 0..4_u32, 0..2_000_u64, any::<bool>()).prop_map(|(rows, breakpoints, lines, odd)| {
+        let mut made = fixture::snapshot(rows);
+        made.trees[0].has_terminal = odd;
+        for id in 0..breakpoints {
+            let status = BreakpointStatus::Refused {
+                message: "no".to_owned(),
+            };
+            made.breakpoints
+                .push(Arc::new(fixture::breakpoint(id, id * 5, &[(1, status)])));
+        }
+        for row in made.rows.values().filter(|row| row.is_paused()) {
+            let inspect = fixture::inspect(row.id.0, row.stop.0, row.stop.0 + 5, 3);
+            if odd || row.id.0 % 2 == 0 {
+                made.inspects.insert(row.id, Arc::new(inspect));
+            }
+            made.output_lines.insert(row.id, lines);
+        }
+        made.output_revision = lines;
+        made.notices.push(Arc::new(Notice {
+            seq: lines,
+            code: "x".to_owned(),
+            message: "a notice that is longer than any line of a small screen".to_owned(),
+            row: Some(RowId(2)),
+            is_error: odd,
+            at_ms: 0,
+        }));
+        made
+    })
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Key(KeyCode, KeyModifiers),
+    Paste(String),
+    Resize(u16, u16),
+    Snapshot(Box<Snapshot>),
+    Terminal(Vec<u8>),
+    Answer,
+}
+
+fn any_step() -> impl Strategy<Value = Step> {
+    let code = prop_oneof![
+        8 => proptest::char::range(' ', '~').prop_map(KeyCode::Char),
+        4 => proptest::sample::select(vec![
+            KeyCode::Enter, KeyCode::Esc, KeyCode::Tab, KeyCode::BackTab, KeyCode::Up,
+            KeyCode::Down, KeyCode::Left, KeyCode::Right, KeyCode::PageUp, KeyCode::PageDown,
+            KeyCode::Home, KeyCode::End, KeyCode::Delete, KeyCode::Backspace, KeyCode::F(5),
+            KeyCode::F(10), KeyCode::F(11),
+        ]),
+    ];
+    let modifiers = prop_oneof![
+        6 => Just(KeyModifiers::NONE),
+        1 => Just(KeyModifiers::CONTROL),
+        1 => Just(KeyModifiers::SHIFT),
+    ];
+    prop_oneof![
+        12 => (code, modifiers).prop_map(|(code, modifiers)| Step::Key(code, modifiers)),
+        1 => "\\PC{0,20}".prop_map(Step::Paste),
+        2 => (1..200_u16, 1..60_u16).prop_map(|(columns, rows)| Step::Resize(columns, rows)),
+        3 => any_snapshot().prop_map(|snapshot| Step::Snapshot(Box::new(snapshot))),
+        1 => proptest::collection::vec(any::<u8>(), 0..60).prop_map(Step::Terminal),
+        3 => Just(Step::Answer),
+    ]
+}
+
+fn valid(front: &Front) {
+    let state = front.state();
+    let rows = &front.snapshot.rows;
+    for row in [state.focus, state.tree.selected].into_iter().flatten() {
+        assert!(rows.contains_key(&row), "{row} is gone");
+    }
+    assert_eq!(state.tree.selected.is_none(), rows.is_empty());
+    assert!(state.variables.list.top <= state.variables.list.cursor);
+    assert_eq!(state.recent.len(), Pane::ALL.len());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 192, ..ProptestConfig::default() })]
+
+    #[test]
+    fn nothing_typed_or_told_breaks_it(
+        size in (1..200_u16, 1..60_u16),
+        steps in proptest::collection::vec(any_step(), 1..60),
+    ) {
+        let mut engine = FakeEngine::new();
+        let mut front = Front::new(UiOptions::default(), size);
+        for step in steps {
+            match step {
+                Step::Key(code, modifiers) => {
+                    front.terminal(TerminalEvent::Key(KeyEvent::new(code, modifiers)));
+                }
+                Step::Paste(text) => front.terminal(TerminalEvent::Paste(text)),
+                Step::Resize(columns, rows) => front.terminal(TerminalEvent::Resize(columns, rows)),
+                Step::Snapshot(snapshot) => {
+                    engine.snapshot = *snapshot;
+                    front.engine([engine.publish()]);
+                }
+                Step::Terminal(bytes) => {
+                    let root = RowId(1);
+                    front.engine([FromEngine::Terminal { root, reset: None, bytes }]);
+                }
+                Step::Answer => {
+                    for _ in 0..50 {
+                        let Some(message) = front.outgoing().pop_front() else { break };
+                        let answers = engine.handle(message);
+                        front.engine(answers);
+                    }
+                }
+            }
+            valid(&front);
+            let once = front.frame();
+            prop_assert_eq!(&once, &front.frame());
+        }
+    }
+}
