@@ -4,7 +4,7 @@ use anyhow::{Context, Result};
 use daptree::cli::{self, Invocation};
 use daptree::engine::EngineConfig;
 use daptree::launch::{Ambient, LaunchOptions};
-use daptree::process::keeper;
+use daptree::process::{keeper, limits};
 use daptree::settings::{Folders, Workspace};
 use daptree::{demo, doctor, logs, run, trace};
 use std::io::Write;
@@ -66,6 +66,7 @@ fn debug(invocation: Invocation, ambient: Ambient) -> Result<i32> {
         sole: true,
         raw_output: None,
     };
+    limits::raise_open_files();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()

@@ -112,6 +112,7 @@ pub fn before_exec(command: &mut Command, setup: ChildSetup) {
                 }
             }
         }
+        super::limits::restore_open_files();
         if setup == ChildSetup::OwnSessionDeaf {
             ignore_ending_signals();
         }
