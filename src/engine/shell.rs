@@ -335,6 +335,9 @@ impl Shell {
         match effect {
             Effect::Start(run, request) => {
                 self.requests.insert(run, Arc::clone(&request));
+                if let Some(keeper) = &self.keeper {
+                    keeper.mark(&mark(run), true);
+                }
                 tokio::spawn(self.workshop.clone().prepare(run, request));
             }
             Effect::Spawn(run, host, port) => {
@@ -517,9 +520,6 @@ impl Shell {
             stdio,
             own_session: true,
         };
-        if let Some(keeper) = &self.keeper {
-            keeper.mark(&mark(run), true);
-        }
         let spawned = spawn::spawn(&plan).map_err(|error| error.to_string())?;
         let Spawned {
             key,
@@ -630,7 +630,7 @@ impl Shell {
 }
 
 /// The value of `DAPTREE_TREE` in the environment of a run's processes.
-fn mark(run: Run) -> String {
+pub(super) fn mark(run: Run) -> String {
     format!("{}.{}.{}", std::process::id(), run.root, run.number)
 }
 

@@ -280,7 +280,11 @@ impl Tree {
             return;
         }
         tree.endpoint = None;
-        if tree.state.is_live() && tree.state != TreeState::Ending {
+        // An adapter that nothing needs any more may go.
+        if tree.state.is_live()
+            && tree.state != TreeState::Ending
+            && self.holds_its_tree(run.root)
+        {
             self.notice("adapterGone", message.to_owned(), Some(run.root), true);
         }
     }

@@ -19,7 +19,8 @@ fn a_forked_child_stops_and_ends_with_its_own_status() {
     let child = &rows[stop["session"].as_str().unwrap()];
     assert_eq!(child["parent"], root["session"]);
     assert_eq!(run.end(&child["session"])["exitCode"], 3);
-    assert_eq!(run.output("stdout"), "child 14\nparent saw 3\n");
+    assert_eq!(run.output_of(&child["session"], "stdout"), "child 14\n");
+    assert_eq!(run.output_of(&root["session"], "stdout"), "parent saw 3\n");
 }
 
 fn workers(method: &str, helpers: &[&str]) -> (daptree_testing::Scene, daptree_testing::Run) {
@@ -52,16 +53,16 @@ fn forked_workers_have_their_names() {
 
 #[test]
 fn spawned_workers_come_with_a_tracker_that_never_stops() {
-    let (_scene, run) = workers("spawn", &["resource tracker"]);
-    let tracker = run.row("resource tracker");
+    let (_scene, run) = workers("spawn", &["resource_tracker"]);
+    let tracker = run.row("resource_tracker");
     assert!(run.stops().iter().all(|stop| stop["session"] != tracker["session"]));
     assert_eq!(run.row("worker-2")["parent"], run.row("workers.py")["session"]);
 }
 
 #[test]
 fn workers_of_a_fork_server_are_below_it() {
-    let (_scene, run) = workers("forkserver", &["fork server", "resource tracker"]);
-    let server = run.row("fork server");
+    let (_scene, run) = workers("forkserver", &["forkserver", "resource_tracker"]);
+    let server = run.row("forkserver");
     assert_eq!(server["parent"], run.row("workers.py")["session"]);
     assert_eq!(run.row("worker-1")["parent"], server["session"]);
     assert_eq!(run.row("worker-2")["parent"], server["session"]);
@@ -95,7 +96,7 @@ fn a_child_that_forks_and_execs_is_one_row() {
     let leaf = run.row("leaf.py");
     assert_eq!(leaf["program"], scene.file("leaf.py").to_str().unwrap());
     assert_eq!(run.end(&leaf["session"])["exitCode"], 7);
-    assert_eq!(run.output("stdout"), "leaf 7\nleaf ended with 7\n");
+    assert_eq!(run.output_lines("stdout"), ["leaf 7", "leaf ended with 7"]);
 }
 
 #[test]
@@ -107,7 +108,17 @@ fn a_child_that_outlives_its_parent_is_still_debugged() {
     run.assert_no_warning();
     assert_eq!(run.values("seen"), ["\"the parent's end\""]);
     assert_eq!(run.end(&run.row("orphan.py")["session"])["exitCode"], 4);
-    assert_eq!(run.output("stdout"), "parent leaves\nchild saw the parent's end\n");
+    assert_eq!(run.output_lines("stdout"), ["child saw the parent's end", "parent leaves"]);
+}
+
+#[test]
+fn a_child_whose_parent_ends_while_it_is_forked_comes_to_its_end() {
+    let scene = scene(&["orphan_at_once.py"]);
+    let run = scene.trace().run(&["python", "orphan_at_once.py"]);
+    assert_eq!(run.code, 4);
+    run.assert_no_warning();
+    assert_eq!(run.output("stderr"), "");
+    assert!(scene.file("came-to-its-end").exists());
 }
 
 #[test]

@@ -34,7 +34,7 @@ fn a_wrong_command_line_starts_nothing() {
         (&["-b", ".:3"], &["not a file"]),
         (&["-b", "leaf.py:3 if "], &["if", "condition"]),
         (&["--colour"], &["--colour", "unexpected"]),
-        (&["--timeout", "-1"], &["--timeout"]),
+        (&["--timeout=-1"], &["--timeout"]),
         (&["--just-my-code", "perhaps"], &["--just-my-code", "perhaps"]),
     ];
     for (options, said) in cases {

@@ -51,7 +51,7 @@ fn each_session_is_held_on_its_own() {
     assert_eq!(times.len(), 2);
     assert!(times[1] - times[0] < hold, "the stops did not overlap");
     assert!(begun.elapsed() >= hold);
-    assert_eq!(run.output("stdout").lines().last(), Some("ended with [1, 2]"));
+    assert_eq!(run.output_lines("stdout"), ["ended with [1, 2]", "leaf 1", "leaf 2"]);
     let codes: Vec<_> = run.lines("end").filter_map(|end| end["exitCode"].as_i64()).collect();
     assert_eq!(codes.iter().sum::<i64>(), 3, "{codes:?}");
 }
@@ -69,7 +69,7 @@ fn a_session_that_dies_while_it_is_held_is_reported_at_once() {
     assert_eq!(run.code, 0);
     let killed = run.lines("end").filter(|end| end["signal"] == "SIGKILL").count();
     assert_eq!(killed, 2);
-    assert_eq!(run.output("stdout").lines().last(), Some("ended with [-9, -9]"));
+    assert_eq!(run.output_lines("stdout"), ["ended with [-9, -9]"]);
 }
 
 #[test]

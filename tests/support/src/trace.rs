@@ -326,6 +326,23 @@ impl Run {
         pieces.map(|line| text(&line["text"])).collect()
     }
 
+    /// What one session wrote to a stream, joined.
+    pub fn output_of(&self, session: &Value, category: &str) -> String {
+        let pieces = self.lines("output").filter(|line| line["category"] == category);
+        let own = pieces.filter(|line| line["session"] == *session);
+        own.map(|line| text(&line["text"])).collect()
+    }
+
+    /// What all sessions wrote to a stream, as sorted lines: the order between sessions is open.
+    pub fn output_lines(&self, category: &str) -> Vec<String> {
+        let rows = self.rows();
+        let all = rows.values().map(|row| self.output_of(&row["session"], category));
+        let mut lines: Vec<String> =
+            all.flat_map(|one| one.lines().map(str::to_owned).collect::<Vec<_>>()).collect();
+        lines.sort();
+        lines
+    }
+
     /// The last line.
     pub fn summary(&self) -> &Value {
         &self.said.lines.last().expect("a line").1
@@ -352,7 +369,10 @@ impl Run {
         assert!(!self.stderr().contains("panicked"), "{}", self.stderr());
         let rows = self.rows();
         if rows.is_empty() {
-            assert!(self.code == 2 || self.code == 125, "{}: {}", self.code, self.stderr());
+            let warnings = self.lines("warning").count();
+            assert_eq!(self.said.lines.len(), warnings, "nothing was started");
+            let told_to_end = self.code > 128 && self.stderr().contains("before the program");
+            assert!([2, 125].contains(&self.code) || told_to_end, "{}: {}", self.code, self.stderr());
             return;
         }
         let mut known = BTreeSet::new();
