@@ -39,17 +39,16 @@ fn a_tree_is_shown_stepped_and_ended() {
     let scene = scene(&["pair.py", "leaf.py"]);
     let mut terminal = two_stopped(&scene);
     for row in ["pair.py", "leaf.py"] {
-        terminal.until_line(&["tree", "3 · 2 stopped"]);
         terminal.until_shown(&[row]);
     }
     // The source, the variables and the stack of the one that has the focus.
     terminal.until_shown(&["import sys", "status"]);
-    terminal.until_line(&["stop 1: breakpoint", "leaf.py:6"]);
+    terminal.until_line(&["leaf.py:6", "breakpoint · stop 1"]);
     terminal.press("n");
-    terminal.until_line(&["stop 2: step", "leaf.py:7"]);
+    terminal.until_line(&["leaf.py:7", "step · stop 2"]);
     // The first one goes on to its end, and the focus goes to the other.
     terminal.press("c");
-    terminal.until_line(&["stop 1: breakpoint", "leaf.py:6"]);
+    terminal.until_line(&["leaf.py:6", "breakpoint · stop 1"]);
     terminal.until_shown(&["1 stopped · 1 running · 1 ended"]);
     terminal.press("q");
     terminal.until_shown(&["2 processes of the tree are alive"]);
@@ -64,7 +63,7 @@ fn a_tree_that_runs_to_its_end_gives_its_status() {
     let scene = scene(&["leaf.py"]);
     let place = scene.at("leaf.py", "# stop here");
     let mut terminal = Terminal::start(&scene, &["-b", &place, "--", "python", "leaf.py", "7"]);
-    terminal.until_line(&["stop 1: breakpoint", "leaf.py:6"]);
+    terminal.until_line(&["leaf.py:6", "breakpoint · stop 1"]);
     terminal.until_line(&["status", "7"]);
     terminal.press("\x1b[15~"); // F5
     terminal.until_shown(&["all has ended", "leaf 7"]);
@@ -78,7 +77,7 @@ fn a_launch_that_fails_is_said_on_the_ordinary_screen() {
     let scene = scene(&[]);
     let mut terminal = Terminal::start(&scene, &["--", "python", "missing.py"]);
     assert_eq!(terminal.leave(), 125);
-    assert!(terminal.contents().contains("missing.py: no such file"), "{}", terminal.contents());
+    terminal.until_shown(&["missing.py: no such file"]);
     scene.assert_nothing_left(LEFT);
 }
 
@@ -87,7 +86,7 @@ fn a_usage_error_never_takes_the_terminal() {
     let scene = scene(&[]);
     let mut terminal = Terminal::start(&scene, &["-b", "nowhere.py:3", "--", "python", "x.py"]);
     assert_eq!(terminal.leave(), 2);
-    assert!(terminal.contents().contains("nowhere.py"), "{}", terminal.contents());
+    terminal.until_shown(&["there is no file", "nowhere.py"]);
 }
 
 #[test]
@@ -100,11 +99,11 @@ fn the_screen_may_become_tiny_and_large_again() {
     });
     terminal.resize((1, 1));
     terminal.resize((80, 24));
-    terminal.until_shown(&["2 stopped", "stop 1: breakpoint"]);
+    terminal.until_shown(&["tree 3 ‖2 ▶1", "breakpoint · stop 1"]);
     terminal.resize((120, 40));
     terminal.until_shown(&["3 · 2 stopped · 1 running", "breakpoints"]);
     terminal.press("n");
-    terminal.until_line(&["stop 2: step", "leaf.py:7"]);
+    terminal.until_line(&["leaf.py:7", "step · stop 2"]);
     quit(&mut terminal);
     scene.assert_nothing_left(LEFT);
 }
@@ -175,7 +174,7 @@ fn keys_work_while_a_program_floods() {
     terminal.press("\x1b");
     terminal.until("help gone", |screen| !screen.contents().contains("step over the line"));
     terminal.press("p");
-    terminal.until_line(&["stop 1: pause", "floods.py"]);
+    terminal.until_line(&["floods.py", "pause · stop 1"]);
     terminal.until_line(&["number"]);
     terminal.press("c");
     terminal.until_line(&["floods.py s1", "running"]);
@@ -189,11 +188,11 @@ fn what_a_program_writes_cannot_reach_the_terminal_itself() {
     // Leaves the alternate screen, sets a title, asks for a report, wide and broken characters.
     scene.write(
         "escapes.py",
-        "import os\nos.write(1, b'\\x1b[?1049l\\x1b]0;title\\x07\\x1b[6n\\x1b[2J\\xff\\xe6\\xbc\\xa2 after\\r\\n')\n\
+        "import os\nos.write(1, b'\\x1b[?1049l\\x1b]0;title\\x07\\x1b[6n\\x1b[2J\\xe6\\xbc\\xa2 after\\r\\n')\n\
          stop = 1\n",
     );
     let mut terminal = Terminal::start(&scene, &["-b", "escapes.py:3", "--", "python", "escapes.py"]);
-    terminal.until_line(&["stop 1: breakpoint", "escapes.py:3"]);
+    terminal.until_line(&["escapes.py:3", "breakpoint · stop 1"]);
     terminal.until_shown(&["漢 after"]);
     terminal.until("still the alternate screen", |screen| screen.alternate_screen());
     assert_eq!(quit(&mut terminal), 143);
@@ -205,11 +204,12 @@ fn the_most_sessions_at_once_can_be_set() {
     let place = scene.at("leaf.py", "# stop here");
     let words = ["run", "--max-children", "2", "-b", &place, "--", "python", "pair.py"];
     let mut terminal = Terminal::start(&scene, &words);
-    terminal.until_line(&["stop 1: breakpoint", "leaf.py:6"]);
+    terminal.until_line(&["leaf.py:6", "breakpoint · stop 1"]);
     terminal.press("!");
     terminal.until_shown(&["messages", "max-children"]);
     terminal.press("\x1b");
-    terminal.press("c");
+    terminal.until("messages gone", |screen| !screen.contents().contains(" messages "));
+    terminal.press("cT");
     terminal.until_shown(&["all has ended", "ended with [1, 2]"]);
     terminal.press("q");
     assert_eq!(terminal.leave(), 0);
@@ -228,7 +228,7 @@ fn run_takes_its_options() {
         "--python", &python, "where.py",
     ];
     let mut terminal = Terminal::start(&scene, &words);
-    terminal.until_line(&["stop 1: entry", "where.py:1"]);
+    terminal.until_line(&["where.py:1", "entry · stop 1"]);
     terminal.press("c");
     terminal.until_shown(&["in elsewhere green", "all has ended"]);
     terminal.press("q");
@@ -244,6 +244,9 @@ fn an_adapter_that_is_killed_is_said_and_the_screen_stays_usable() {
     terminal.press("?");
     terminal.until_shown(&["step over the line"]);
     terminal.press("\x1b");
+    terminal.until("help gone", |screen| !screen.contents().contains("step over the line"));
+    // Without a debugger the leaves run on, to their end.
+    terminal.until_shown(&["3 ended", "all has ended"]);
     terminal.press("q");
     terminal.leave();
     scene.assert_nothing_left(LEFT);
@@ -253,16 +256,16 @@ fn an_adapter_that_is_killed_is_said_and_the_screen_stays_usable() {
 fn a_worker_and_the_root_that_are_killed_are_said() {
     let scene = scene(&["pair.py", "leaf.py"]);
     let mut terminal = two_stopped(&scene);
-    let leaf = |process: &process::Process| process.command.contains("leaf.py");
+    let leaf = |process: &process::Process| process.command.ends_with("leaf.py 1");
     let first = scene.processes().into_iter().find(leaf).expect("a leaf").pid;
     process::send(first, Signal::KILL);
     terminal.until_shown(&["1 stopped · 1 running · 1 ended", "SIGKILL"]);
-    process::send(scene.process_with(" pair.py").pid, Signal::KILL);
+    process::send(scene.process_with("debugpy_launcher.py").pid, Signal::KILL);
     terminal.until_shown(&["1 stopped · 2 ended"]);
     // The one that is left is still debugged.
-    terminal.until_line(&["stop 1: breakpoint", "leaf.py:6"]);
+    terminal.until_line(&["leaf.py:6", "breakpoint · stop 1"]);
     terminal.press("n");
-    terminal.until_line(&["stop 2: step", "leaf.py:7"]);
+    terminal.until_line(&["leaf.py:7", "step · stop 2"]);
     assert_eq!(quit(&mut terminal), 137);
     scene.assert_nothing_left(LEFT);
 }
@@ -286,13 +289,16 @@ fn two_workers_of_xdist_stop_and_a_restart_stops_them_again() {
     words.push("test_pair.py");
     let mut terminal = Terminal::start(&scene, &words);
     terminal.until_shown(&["3 · 2 stopped · 1 running", "gw0", "gw1"]);
-    let before = scene.processes().len();
-    let root = scene.process_with("debugpy_launcher.py").pid;
+    let root = |process: &process::Process| process.command.contains("debugpy_launcher.py");
+    let first = scene.process_with("debugpy_launcher.py").pid;
     terminal.press("r");
-    // The earlier root is gone before another one is there.
-    assert!(process::ended_by(root, std::time::Instant::now() + PATIENCE), "{before}");
+    process::watch(terminal.pid, PATIENCE, || {
+        scene.processes().iter().any(|process| root(process) && process.pid != first)
+    });
+    let second = scene.process_with("debugpy_launcher.py").pid.to_string();
+    terminal.until_line(&["-m pytest", &second]);
     terminal.until_shown(&["3 · 2 stopped · 1 running", "gw0", "gw1"]);
-    terminal.press("C");
+    terminal.press("CT");
     terminal.until_shown(&["all has ended", "2 passed"]);
     terminal.press("q");
     assert_eq!(terminal.leave(), 0);

@@ -7,7 +7,9 @@ use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, SlavePty, native_p
 use rustix::process::Signal;
 use std::ffi::OsStr;
 use std::io::{Read, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
+use std::thread::JoinHandle;
 use std::time::Instant;
 use vt100::{Parser, Screen};
 
@@ -15,6 +17,7 @@ use vt100::{Parser, Screen};
 struct Shown {
     parser: Mutex<Parser>,
     changed: Condvar,
+    closing: AtomicBool,
 }
 
 /// daptree in a terminal. The terminal outlives it, as a shell's does.
@@ -27,6 +30,7 @@ pub struct Terminal {
     slave: Option<Box<dyn SlavePty + Send>>,
     keys: Option<Box<dyn Write + Send>>,
     shown: Arc<Shown>,
+    reader: Option<JoinHandle<()>>,
     before: String,
 }
 
@@ -51,13 +55,13 @@ impl Terminal {
         let mut output = pair.master.try_clone_reader().expect("a reader");
         let shown = Arc::new(Shown {
             parser: Mutex::new(Parser::new(size.1, size.0, 0)),
-            changed: Condvar::new(),
+            ..Shown::default()
         });
         let theirs = Arc::clone(&shown);
-        std::thread::spawn(move || {
+        let reader = std::thread::spawn(move || {
             let mut bytes = vec![0; 65_536];
             while let Ok(count) = output.read(&mut bytes) {
-                if count == 0 {
+                if count == 0 || theirs.closing.load(Ordering::Acquire) {
                     break;
                 }
                 theirs.parser.lock().expect("a parser").process(&bytes[..count]);
@@ -72,6 +76,7 @@ impl Terminal {
             master: Some(pair.master),
             slave: Some(pair.slave),
             shown,
+            reader: Some(reader),
             before,
         }
     }
@@ -131,6 +136,10 @@ impl Terminal {
 
     /// Closes the terminal, as a window that is closed does.
     pub fn close(&mut self) {
+        // The reader holds the terminal too, until something more is drawn.
+        self.shown.closing.store(true, Ordering::Release);
+        self.resize((100, 30));
+        self.reader.take().expect("an open terminal").join().expect("a reader");
         self.keys = None;
         self.slave = None;
         self.master = None;
