@@ -95,6 +95,11 @@ pub trait Policy: Debug + Send + Sync {
     /// The bare type name in an `exceptionId`.
     fn exception_type(&self, exception_id: &str) -> String;
 
+    /// Whether this request is carried out by the thread that is stopped, which takes one at a
+    /// time: a second one that is sent before the first was answered waits for a poll of the
+    /// adapter's.
+    fn is_one_at_a_time(&self, command: &str, arguments: &Value) -> bool;
+
     /// Whether an exception is how a program ends rather than a fault, so that no filter but
     /// `raised` should stop at it.
     fn is_exit(&self, type_name: &str) -> bool;

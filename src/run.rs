@@ -139,9 +139,14 @@ async fn listen(mut heard: mpsc::Receiver<FromEngine>, tell: watch::Sender<Optio
                 event: Event::TreeEnded { root, status, .. },
                 ..
             } => {
-                if *first.get_or_insert(root) == root {
-                    tell.send_replace(status.shell_code());
-                }
+                // That of the first root is the program's; others were started from within.
+                let is_first = *first.get_or_insert(root) == root;
+                tell.send_if_modified(|code| {
+                    if is_first {
+                        *code = status.shell_code();
+                    }
+                    is_first
+                });
             }
             FromEngine::Reply(_) => return,
             _ => {}

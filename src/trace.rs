@@ -239,6 +239,8 @@ impl Trace {
                     self.printer.end(row, status, cause.as_deref())?;
                 }
             }
+            // Said once, when it fails the trace.
+            Event::Notice(notice) if notice.code == "launch" => {}
             Event::Notice(notice) => {
                 self.printer
                     .warning(&notice.code, &notice.message, notice.row)?;

@@ -68,6 +68,8 @@ pub struct Tree {
     effects: Vec<Effect>,
     revision: u64,
     dirty: bool,
+    /// Somebody waits for what changed: the values of a stop are there.
+    urgent: bool,
     last_row: u32,
     last_connection: u64,
     last_breakpoint: u32,
@@ -106,6 +108,7 @@ struct Connection {
     role: ConnectionRole,
     phase: Phase,
     next_seq: i64,
+    lane: requests::Lane,
     /// The adapter's `initialize` answer names these.
     filters: Vec<daptree_model::ExceptionFilter>,
 }
@@ -200,11 +203,17 @@ impl Tree {
         self.dirty
     }
 
+    /// Whether somebody waits for the next snapshot: the values of a stop are in it.
+    pub fn is_urgent(&self) -> bool {
+        self.urgent
+    }
+
     /// The state of everything.
     pub fn snapshot(&mut self) -> Arc<Snapshot> {
         if self.dirty {
             self.revision += 1;
             self.dirty = false;
+            self.urgent = false;
         }
         Arc::new(snapshot::make(self))
     }

@@ -113,6 +113,33 @@ pub enum Op {
     Shutdown,
 }
 
+impl Op {
+    /// Its name, for logs: what it holds may be an environment.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Launch(_) => "launch",
+            Self::Restart(_) => "restart",
+            Self::Continue(_) => "continue",
+            Self::Next(..) => "next",
+            Self::StepIn(..) => "stepIn",
+            Self::StepOut(..) => "stepOut",
+            Self::Pause(_) => "pause",
+            Self::ContinueAll(_) => "continueAll",
+            Self::PauseAll(_) => "pauseAll",
+            Self::Close(_) => "close",
+            Self::Terminate(_) => "terminate",
+            Self::Detach(_) => "detach",
+            Self::SetBreakpoint(_) => "setBreakpoint",
+            Self::RemoveBreakpoint(_) => "removeBreakpoint",
+            Self::EnableBreakpoint(..) => "enableBreakpoint",
+            Self::SetExceptionFilters(_) => "setExceptionFilters",
+            Self::SetVariable { .. } => "setVariable",
+            Self::WaitForStop { .. } => "waitForStop",
+            Self::Shutdown => "shutdown",
+        }
+    }
+}
+
 /// A read of one stop.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -160,6 +160,17 @@ impl Policy for Debugpy {
         bare.rsplit('.').next().unwrap_or(bare).to_owned()
     }
 
+    fn is_one_at_a_time(&self, command: &str, arguments: &Value) -> bool {
+        // pydevd's stopped thread is woken once for all that is queued, takes one and sleeps for
+        // 200 ms. Evaluations without a frame are another thread's.
+        match command {
+            "variables" | "setVariable" | "setExpression" | "exceptionInfo" | "next" | "stepIn"
+            | "stepOut" => true,
+            "evaluate" | "completions" => arguments.get("frameId").is_some(),
+            _ => false,
+        }
+    }
+
     fn is_exit(&self, type_name: &str) -> bool {
         type_name == "SystemExit"
     }

@@ -141,5 +141,36 @@ def own(traceback):
     return traceback
 
 
+def promptly(start_network):
+    """pydevd sleeps for 0.1 s when it has started its threads, to give them time. Starting one
+    waits for it already, and the program then waits for its client: nothing needs that time."""
+
+    class Awake:
+        def __getattr__(self, name):
+            return getattr(real, name)
+
+        def sleep(self, seconds):
+            pass
+
+    names = start_network.__globals__
+    real = names["time"]
+
+    def start(*args, **kwargs):
+        names["time"] = Awake()
+        try:
+            return start_network(*args, **kwargs)
+        finally:
+            names["time"] = real
+
+    return start
+
+
+try:
+    import pydevd
+
+    pydevd.PyDB.initialize_network = promptly(pydevd.PyDB.initialize_network)
+except Exception:
+    pass  # another build of it: it takes its time
+
 cli.run_file, cli.run_module, cli.run_code = run_file, run_module, run_code
 cli.main()

@@ -81,12 +81,13 @@ impl Workshop {
         let launcher = shim::write_launcher(data).map_err(unwritable)?;
         let command = shim::adapter_command(&adapter_python, &shim, &debugpy.folder, &launch.env);
         let fifo = Fifo::make(&self.folders, run)?;
-        let (process, words) = self.start_adapter(run, &command, &launch, &fifo)?;
+        let (process, words) = Self::start_adapter(run, &command, &launch, &fifo)?;
         let endpoint = self.endpoint(process, &fifo, &words).await;
         let (host, port) = endpoint.inspect_err(|_| {
             // It may hang; nobody will ask it for anything any more.
             let _ = crate::process::pidfd::signal(process, crate::process::pidfd::Signal::KILL);
         })?;
+        tracing::debug!(root = %run.root, "the adapter listens on {host}:{port}");
         let prepared = Prepared {
             policy: Arc::new(DebugpyPolicy),
             adapter: format!("debugpy {}", debugpy.version),
@@ -156,7 +157,6 @@ impl Workshop {
     }
 
     fn start_adapter(
-        &self,
         run: Run,
         command: &[OsString],
         launch: &Launch,
@@ -183,6 +183,7 @@ impl Workshop {
             },
             own_session: true,
         };
+        tracing::debug!(root = %run.root, "the adapter is started: {command:?}");
         let spawned = spawn::spawn(&plan)
             .map_err(|error| format!("the debug adapter could not be started: {error}"))?;
         let Spawned { key, streams, .. } = spawned;

@@ -17,8 +17,8 @@ use crate::process::spawn::{self, SpawnPlan, Spawned, StdinSource, Stdio};
 use crate::process::{ProcessKey, ending};
 use crate::tree::{ConnectionId, Effect, Input, Millis, Prepared, Run, Tree};
 use daptree_model::{
-    ClientId, Event, FromEngine, LaunchRequest, ReadOp, Reply, RowId, Stdio as WantedStdio,
-    ToEngine,
+    ClientId, EngineError, Event, FromEngine, LaunchRequest, ReadOp, Reply, RowId,
+    Stdio as WantedStdio, ToEngine,
 };
 use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
@@ -26,7 +26,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 
-/// Snapshots are at least this far apart.
+/// Snapshots are at least this far apart, but for those that somebody waits for.
 const PUBLISH: Duration = Duration::from_millis(4);
 /// How many inputs are taken before a snapshot is published.
 const BATCH: usize = 256;
@@ -196,6 +196,9 @@ impl Shell {
     fn publish_in(&self) -> Option<Duration> {
         if !self.tree.is_dirty() {
             return None;
+        }
+        if self.tree.is_urgent() {
+            return Some(Duration::ZERO);
         }
         let since = self.published.map_or(PUBLISH, |at| at.elapsed());
         Some(PUBLISH.saturating_sub(since))
@@ -417,7 +420,13 @@ impl Shell {
             Effect::StreamsTaken(row) => self.handed.taken(row),
             Effect::Said(row, stream, text) => self.output.append(row, stream, text.as_bytes()),
             Effect::Reply(client, reply) => {
-                tracing::debug!(command = %reply.id, ok = reply.result.is_ok(), "finished");
+                match &reply.result {
+                    Ok(_) => tracing::debug!(command = %reply.id, %client, "finished"),
+                    Err(error @ EngineError::TimedOut { .. }) => {
+                        tracing::debug!(command = %reply.id, %client, "timed out: {error}");
+                    }
+                    Err(error) => tracing::debug!(command = %reply.id, %client, "failed: {error}"),
+                }
                 if let Some(front) = self.fronts.get(&client) {
                     front.send(FromEngine::Reply(reply));
                 }

@@ -102,9 +102,10 @@ impl Terminal {
     }
 }
 
-/// Emulators do not take a terminal without cells, and wide characters need two columns.
+/// The emulator takes no terminal without cells: wide characters need two columns, and a line that
+/// wraps needs a second row.
 fn sane((columns, rows): (u16, u16)) -> (u16, u16) {
-    (columns.max(2), rows.max(1))
+    (columns.max(2), rows.max(2))
 }
 
 #[cfg(test)]
@@ -116,9 +117,9 @@ mod tests {
         let mut terminal = Terminal::default();
         terminal.watch(ClientId(1));
         terminal.resize(0, 0);
-        assert_eq!(terminal.size_or((80, 24)), (2, 1));
+        assert_eq!(terminal.size_or((80, 24)), (2, 2));
         terminal.said("wide \u{6f22}\r\n".as_bytes());
-        assert_eq!(terminal.screen().0, (2, 1));
+        assert_eq!(terminal.screen().0, (2, 2));
         assert_eq!(terminal.watchers().count(), 1);
         terminal.unwatch(ClientId(1));
         assert_eq!(terminal.watchers().count(), 0);

@@ -23,7 +23,7 @@ pub fn raise_open_files() {
 pub(super) fn restore_open_files() {
     if let Some(given) = GIVEN.get() {
         // A soft limit can always be lowered.
-        let _ = setrlimit(Resource::Nofile, given.clone());
+        let _ = setrlimit(Resource::Nofile, *given);
     }
 }
 

@@ -321,12 +321,16 @@ impl Tree {
         self.timers.set(by, Timer::Adoption(row));
         // A second client of the adapter before the first leaves: an adapter without clients ends.
         let report = reported.report;
-        self.connect(row, run, ConnectionRole::Session, report.host, report.port);
-        let new = self.rows.get(&row).and_then(|data| data.connection);
+        let new = self.connect(row, run, ConnectionRole::Session, report.host, report.port);
+        self.leave_others(row, new);
+    }
+
+    /// Leaves every connection of a row but this one: what they say of it is out of date.
+    fn leave_others(&mut self, row: RowId, new: ConnectionId) {
         let earlier: Vec<ConnectionId> = self
             .connections
             .iter()
-            .filter(|(id, data)| data.row == row && Some(**id) != new)
+            .filter(|(id, data)| data.row == row && **id != new)
             .map(|(id, _)| *id)
             .collect();
         for old in earlier {
@@ -493,13 +497,14 @@ impl Tree {
             data.report = Some(report.clone());
         }
         self.timers.set(by, Timer::Adoption(row));
-        self.connect(
+        let new = self.connect(
             row,
             run,
             ConnectionRole::Release,
             report.host.clone(),
             report.port,
         );
+        self.leave_others(row, new);
     }
 
     /// Turns an adoption under way into a release: its session ends as soon as it is there.

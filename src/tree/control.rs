@@ -36,7 +36,7 @@ impl Tree {
     fn command(&mut self, client: ClientId, command: Command) {
         let asker = (client, command.id);
         let expect = command.expect;
-        tracing::debug!(command = %command.id, op = ?command.op, "received");
+        tracing::debug!(command = %command.id, %client, op = command.op.name(), "received");
         let done = match command.op {
             Op::Launch(request) => {
                 self.launch(asker, *request);
@@ -125,6 +125,16 @@ impl Tree {
             data.resuming = data.view.stopped.clone().map(|stopped| (stop, stopped));
         }
         self.resumed(row);
+        if let Some(connection) = self.rows.get(&row).and_then(|data| data.connection) {
+            // What was to be read of this stop cannot be any more.
+            let now = StopNumber(stop.0 + 1);
+            let stale = EngineError::StaleStop {
+                row,
+                expected: stop,
+                now,
+            };
+            self.give_up_waiting(connection, row, &stale);
+        }
         self.ask_row(row, command, arguments, what, asker);
     }
 

@@ -70,15 +70,10 @@ impl Tree {
         data.inspect.stacks = stacks;
         let connection = data.connection;
         // What was asked before the change is not heard.
-        let old: Vec<_> = self
-            .pending
-            .iter()
-            .filter(|(key, pending)| Some(key.0) == connection && pending.what.is_fetch())
-            .map(|(key, pending)| (*key, pending.deadline))
-            .collect();
-        for (key, deadline) in old {
-            self.pending.remove(&key);
-            self.timers.cancel(deadline, Timer::Request(key.0, key.1));
+        for (key, pending) in &mut self.pending {
+            if Some(key.0) == connection && pending.what.is_fetch() {
+                pending.what = Asked::Nothing;
+            }
         }
         self.fetch(row);
     }
@@ -364,6 +359,7 @@ impl Tree {
         if data.shown.as_deref() != Some(&data.inspect) {
             data.shown = Some(Arc::new(data.inspect.clone()));
             self.dirty = true;
+            self.urgent = true;
         }
     }
 

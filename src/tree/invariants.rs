@@ -1,10 +1,8 @@
 //! What must hold after every step of the core. Checked in debug builds and in simulation.
 
 use super::Tree;
-use super::ending::Ending;
 use super::timers::Timer;
 use daptree_model::{RowId, RowState, TreeState};
-use std::collections::BTreeSet;
 
 /// Says which invariant is broken, if one is.
 pub fn check(tree: &Tree) -> Result<(), String> {
@@ -94,17 +92,16 @@ fn adoption(tree: &Tree, id: RowId) -> Result<(), String> {
 /// Every command that is not answered has somebody who will answer it, and nobody waits for what
 /// is there already.
 fn commands(tree: &Tree) -> Result<(), String> {
-    let waits = tree.waits.iter().map(|wait| wait.asker);
-    let requests = tree.pending.values().filter_map(|pending| pending.asker);
-    let endings = tree.endings.values().filter_map(Ending::asker);
-    let shutdowns = tree.shutdowns.iter().copied();
-    let served: BTreeSet<_> = waits
-        .chain(requests)
-        .chain(endings)
-        .chain(shutdowns)
-        .collect();
     for asker in tree.open_commands.keys() {
-        if !served.contains(asker) {
+        let served = tree.waits.iter().any(|wait| wait.asker == *asker)
+            || tree.pending.values().any(|p| p.asker == Some(*asker))
+            || tree
+                .connections
+                .values()
+                .any(|c| c.lane.askers().any(|waits| waits == *asker))
+            || tree.endings.values().any(|e| e.asker() == Some(*asker))
+            || tree.shutdowns.contains(asker);
+        if !served {
             return Err(format!("nobody will answer {} of {}", asker.1, asker.0));
         }
     }
@@ -121,12 +118,8 @@ fn commands(tree: &Tree) -> Result<(), String> {
 
 /// Walking up from a row comes to a root of its own tree and never back.
 fn forest(tree: &Tree, start: RowId) -> Result<(), String> {
-    let mut seen = BTreeSet::new();
     let mut at = start;
-    loop {
-        if !seen.insert(at) {
-            return Err(format!("{start} is its own ancestor"));
-        }
+    for _ in 0..=tree.rows.len() {
         let Some(data) = tree.rows.get(&at) else {
             return Err(format!("{start} hangs on {at}, which is gone"));
         };
@@ -136,4 +129,5 @@ fn forest(tree: &Tree, start: RowId) -> Result<(), String> {
             None => return Err(format!("{at} has no parent and is no root")),
         }
     }
+    Err(format!("{start} is its own ancestor"))
 }

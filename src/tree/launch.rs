@@ -214,6 +214,7 @@ impl Tree {
             role,
             phase: Phase::Opening,
             next_seq: 1,
+            lane: super::requests::Lane::default(),
             filters: Vec::new(),
         };
         self.connections.insert(connection, data);

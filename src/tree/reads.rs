@@ -169,11 +169,12 @@ impl Tree {
         let policy = policy.as_deref();
         let answer = match wanted {
             Wanted::Evaluation => Ok(Answer::Evaluation(match result {
-                Err(error @ (EngineError::Gone(_) | EngineError::TimedOut { .. })) => {
+                // The adapter's own word is a value of sorts; that there is none is not.
+                Ok(_) | Err(EngineError::Refused { .. }) => evaluation_of(result),
+                Err(error) => {
                     self.reply(asker, Err(error));
                     return;
                 }
-                result => evaluation_of(result),
             })),
             _ => result.and_then(|response| {
                 answer_of(response, wanted, policy)

@@ -6,6 +6,7 @@ use super::{Asker, ConnectionId, Effect, Millis, Phase, Tree};
 use crate::dap::message::{Message, Request, Response};
 use daptree_model::{BreakpointId, EngineError, RowId, StopNumber};
 use serde_json::Value;
+use std::collections::VecDeque;
 
 /// How long an adapter may take to answer, in ms.
 pub(super) const ANSWER: u64 = 15_000;
@@ -21,6 +22,36 @@ pub(super) struct Pending {
     pub sent: Millis,
     /// The command or read that is answered with it.
     pub asker: Option<Asker>,
+}
+
+/// Requests that the adapter carries out one at a time.
+#[derive(Debug, Default)]
+pub(super) struct Lane {
+    /// The one that is not answered yet.
+    taken_by: Option<i64>,
+    /// Those that wait for it.
+    waiting: VecDeque<Waiting>,
+}
+
+impl Lane {
+    /// Whoever asked what was asked before a new stop, the thread takes requests again.
+    pub(super) fn reopen(&mut self) {
+        self.taken_by = None;
+    }
+
+    /// Who waits.
+    pub(super) fn askers(&self) -> impl Iterator<Item = Asker> + '_ {
+        self.waiting.iter().filter_map(|waiting| waiting.asker)
+    }
+}
+
+#[derive(Debug)]
+struct Waiting {
+    what: Asked,
+    command: &'static str,
+    arguments: Value,
+    limit: u64,
+    asker: Option<Asker>,
 }
 
 /// What a request is for.
@@ -41,6 +72,8 @@ pub(super) enum Asked {
     Pause,
     Disconnect,
     Name,
+    /// What was asked is not wanted any more.
+    Nothing,
     /// The child takes its own output streams; it is let go after that.
     Streams,
     /// The frames of a stop that arrives.
@@ -120,11 +153,31 @@ impl Tree {
         limit: u64,
         asker: Option<Asker>,
     ) {
+        let Some(data) = self.connections.get(&connection) else {
+            return;
+        };
+        let in_lane = self
+            .policy_of(data.run.root)
+            .is_some_and(|policy| policy.is_one_at_a_time(command, &arguments));
         let Some(data) = self.connections.get_mut(&connection) else {
             return;
         };
+        if in_lane && data.lane.taken_by.is_some() {
+            let waiting = Waiting {
+                what,
+                command,
+                arguments,
+                limit,
+                asker,
+            };
+            data.lane.waiting.push_back(waiting);
+            return;
+        }
         let seq = data.next_seq;
         data.next_seq += 1;
+        if in_lane {
+            data.lane.taken_by = Some(seq);
+        }
         let deadline = self.now.after(limit);
         self.timers.set(deadline, Timer::Request(connection, seq));
         let pending = Pending {
@@ -135,6 +188,9 @@ impl Tree {
             asker,
         };
         self.pending.insert((connection, seq), pending);
+        if let Some((client, id)) = asker {
+            tracing::debug!(command = %id, %client, request = command, seq, "started");
+        }
         let message = Message::Request(Request::new(seq, command, Some(arguments)));
         self.effect(Effect::Send(connection, message));
     }
@@ -191,6 +247,69 @@ impl Tree {
         self.timers
             .cancel(pending.deadline, Timer::Request(connection, key.1));
         self.answered(connection, row, pending, Ok(response));
+        self.lane_free(connection, key.1);
+    }
+
+    /// A request was answered or given up: the next that waited for it goes out.
+    fn lane_free(&mut self, connection: ConnectionId, seq: i64) {
+        let Some(data) = self.connections.get_mut(&connection) else {
+            return;
+        };
+        if data.lane.taken_by != Some(seq) {
+            return;
+        }
+        data.lane.taken_by = None;
+        if let Some(next) = data.lane.waiting.pop_front() {
+            let Waiting {
+                what,
+                command,
+                arguments,
+                limit,
+                asker,
+            } = next;
+            self.ask(connection, command, arguments, what, limit, asker);
+        }
+    }
+
+    /// Answers what still waits on a connection with an error: it would come too late.
+    pub(super) fn give_up_waiting(
+        &mut self,
+        connection: ConnectionId,
+        row: RowId,
+        error: &EngineError,
+    ) {
+        let lane = self
+            .connections
+            .get_mut(&connection)
+            .map(|data| std::mem::take(&mut data.lane.waiting))
+            .unwrap_or_default();
+        self.answer_waiting(connection, row, lane, error);
+    }
+
+    fn answer_waiting(
+        &mut self,
+        connection: ConnectionId,
+        row: RowId,
+        waiting: VecDeque<Waiting>,
+        error: &EngineError,
+    ) {
+        for Waiting {
+            what,
+            command,
+            asker,
+            ..
+        } in waiting
+        {
+            let (deadline, sent) = (self.now, self.now);
+            let pending = Pending {
+                what,
+                command,
+                deadline,
+                sent,
+                asker,
+            };
+            self.answered(connection, row, pending, Err(error.clone()));
+        }
     }
 
     pub(super) fn request_timed_out(&mut self, connection: ConnectionId, seq: i64) {
@@ -211,11 +330,12 @@ impl Tree {
             pending,
             Err(EngineError::TimedOut { what, after_ms }),
         );
+        self.lane_free(connection, seq);
     }
 
     /// Gives up every request of a connection that is over. Nobody names the connection any more,
     /// so that no answer leads to another request on it.
-    pub(super) fn drop_pending(&mut self, connection: ConnectionId, row: RowId) {
+    pub(super) fn drop_pending(&mut self, connection: ConnectionId, row: RowId, lane: Lane) {
         let low = (connection, i64::MIN);
         let high = (connection, i64::MAX);
         let keys: Vec<_> = self
@@ -230,6 +350,7 @@ impl Tree {
                 self.answered(connection, row, pending, Err(EngineError::Gone(row)));
             }
         }
+        self.answer_waiting(connection, row, lane.waiting, &EngineError::Gone(row));
     }
 
     pub(super) fn phase(&self, connection: ConnectionId) -> Option<Phase> {

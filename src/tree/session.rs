@@ -239,7 +239,7 @@ impl Tree {
                 }
             }
             Asked::Streams => self.streams_taken(connection, row, &result),
-            Asked::ConfigurationDone | Asked::Disconnect => {}
+            Asked::ConfigurationDone | Asked::Disconnect | Asked::Nothing => {}
             Asked::Resume { stop } => self.resume_answered(row, stop, pending.asker, result),
             Asked::Name => {
                 let value = result.ok().and_then(|response| {
@@ -350,6 +350,10 @@ impl Tree {
         let thread = stop.thread;
         data.arriving = Some(stop);
         data.begin_inspect(number);
+        let connection = data.connection;
+        if let Some(known) = connection.and_then(|id| self.connections.get_mut(&id)) {
+            known.lane.reopen();
+        }
         let Some(thread) = thread else {
             self.arrive(row);
             return;
@@ -601,7 +605,7 @@ impl Tree {
     /// Closes a connection and gives up what was asked on it.
     pub(super) fn close(&mut self, connection: ConnectionId) {
         if let Some((data, _)) = self.unlink(connection) {
-            self.drop_pending(connection, data.row);
+            self.drop_pending(connection, data.row, data.lane);
             self.effect(Effect::Close(connection));
         }
     }
@@ -636,7 +640,7 @@ impl Tree {
             return;
         };
         let (row, run, role, phase) = (data.row, data.run, data.role, data.phase);
-        self.drop_pending(connection, row);
+        self.drop_pending(connection, row, data.lane);
         let why = error.unwrap_or_else(|| "the adapter closed the connection".to_owned());
         if phase < Phase::Live && (current || role == ConnectionRole::Release) {
             self.not_attached(row, run, role, &why);

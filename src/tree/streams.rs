@@ -57,23 +57,20 @@ impl Tree {
             .policy_of(data.view.root)
             .filter(|_| !pairs.is_empty())
             .and_then(|policy| policy.streams_expression(&pairs));
-        match expression {
-            Some(expression) => {
-                let arguments = json!({ "expression": expression, "context": "repl" });
-                self.ask(
-                    connection,
-                    "evaluate",
-                    arguments,
-                    Asked::Streams,
-                    TAKING,
-                    None,
-                );
-            }
-            None => {
-                self.effect(Effect::StreamsTaken(row));
-                self.configuration_done(connection);
-            }
-        }
+        let Some(expression) = expression else {
+            self.effect(Effect::StreamsTaken(row));
+            self.configuration_done(connection);
+            return;
+        };
+        let arguments = json!({ "expression": expression, "context": "repl" });
+        self.ask(
+            connection,
+            "evaluate",
+            arguments,
+            Asked::Streams,
+            TAKING,
+            None,
+        );
     }
 
     pub(super) fn streams_taken(

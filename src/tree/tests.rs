@@ -3,6 +3,7 @@
 
 mod adoption;
 mod breakpoints;
+mod broken;
 mod commands;
 mod ends;
 mod exec;

@@ -1,4 +1,6 @@
-//! A frame as an SVG picture on an exact grid: every cell has its own place, whatever the font.
+//! A frame as an SVG picture on an exact grid: every cell has its own place, whatever the font,
+//! and lines of box-drawing characters are drawn, since fonts leave gaps between them. It must not
+//! know what the frame shows.
 
 use ratatui::buffer::{Buffer, Cell};
 use ratatui::style::{Color, Modifier};
@@ -6,6 +8,9 @@ use std::fmt::Write as _;
 
 const CELL: (f32, f32) = (8.4, 18.0);
 const FONT: f32 = 14.0;
+/// Widths of light and heavy lines.
+const STROKES: [f32; 2] = [1.0, 2.0];
+const DIM: &str = " opacity=\"0.6\"";
 const INK: &str = "#d8dee9";
 const PAPER: &str = "#1d2129";
 const PALETTE: [&str; 16] = [
@@ -31,7 +36,7 @@ pub fn svg(buffer: &Buffer) -> String {
             .filter_map(|x| buffer.cell((buffer.area.x + x, buffer.area.y + row)))
             .collect();
         grounds(&mut out, &cells, row);
-        texts(&mut out, &cells, row);
+        inks(&mut out, &cells, row);
     }
     out.push_str("</svg>\n");
     out
@@ -56,43 +61,112 @@ fn grounds(out: &mut String, cells: &[&Cell], row: u16) {
     }
 }
 
-fn texts(out: &mut String, cells: &[&Cell], row: u16) {
+/// What is written: a style at a time.
+fn inks(out: &mut String, cells: &[&Cell], row: u16) {
     let mut at = 0;
     for run in cells.chunk_by(|one, other| look(one) == look(other)) {
         let from = at;
         at += run.len();
-        let inked: Vec<(usize, &str)> = run
+        let inked = run
             .iter()
             .enumerate()
             .map(|(index, cell)| (from + index, cell.symbol()))
-            .filter(|(_, symbol)| !symbol.trim().is_empty())
-            .collect();
-        let Some(first) = run.first().filter(|_| !inked.is_empty()) else {
-            continue;
-        };
-        let places: Vec<String> = inked
+            .filter(|(_, symbol)| !symbol.trim().is_empty());
+        let (lines, letters): (Vec<_>, Vec<_>) =
+            inked.partition(|(_, symbol)| arms(symbol).is_some());
+        if let Some(first) = run.first() {
+            strokes(out, &lines, row, first);
+            texts(out, &letters, row, first);
+        }
+    }
+}
+
+fn texts(out: &mut String, letters: &[(usize, &str)], row: u16, look: &Cell) {
+    let style = style(look);
+    let base = y(row) + CELL.1 * 0.75;
+    let mut write = |letters: &[(usize, &str)]| {
+        let places: Vec<String> = letters
             .iter()
             .map(|(at, _)| format!("{:.1}", x(*at)))
             .collect();
-        // A place for each character: a symbol of several would shift the rest.
-        let single = inked.iter().all(|(_, symbol)| symbol.chars().count() == 1);
-        let style = style(first);
-        let base = y(row) + CELL.1 * 0.75;
-        if single {
-            let text: String = inked.iter().map(|(_, symbol)| escape(symbol)).collect();
-            let places = places.join(" ");
+        let text: String = letters.iter().map(|(_, symbol)| escape(symbol)).collect();
+        let places = places.join(" ");
+        let _ = writeln!(
+            out,
+            "<text x=\"{places}\" y=\"{base:.1}\"{style}>{text}</text>"
+        );
+    };
+    if letters.is_empty() {
+        return;
+    }
+    // A place for each character: a symbol of several would shift the rest.
+    if letters
+        .iter()
+        .all(|(_, symbol)| symbol.chars().count() == 1)
+    {
+        write(letters);
+    } else {
+        letters.chunks(1).for_each(write);
+    }
+}
+
+/// Which arms a box-drawing character has (up, right, down, left), and whether they are heavy.
+fn arms(symbol: &str) -> Option<([bool; 4], bool)> {
+    let arms = match symbol {
+        "─" | "━" => [false, true, false, true],
+        "│" | "┃" => [true, false, true, false],
+        "├" => [true, true, true, false],
+        "└" | "┗" => [true, true, false, false],
+        "┏" => [false, true, true, false],
+        "┓" => [false, false, true, true],
+        "┛" => [true, false, false, true],
+        _ => return None,
+    };
+    Some((arms, !matches!(symbol, "─" | "│" | "├" | "└")))
+}
+
+/// Lines go to the borders of their cells; a row of them is one stroke.
+fn strokes(out: &mut String, lines: &[(usize, &str)], row: u16, look: &Cell) {
+    let alike = |one: &(usize, &str), other: &(usize, &str)| {
+        one.1 == other.1 && one.0 + 1 == other.0 && matches!(one.1, "─" | "━")
+    };
+    let (top, bottom) = (y(row), y(row) + CELL.1);
+    let middle = top + CELL.1 / 2.0;
+    let mut paths = [String::new(), String::new()];
+    for run in lines.chunk_by(alike) {
+        let Some(((at, _), (arms, heavy))) =
+            run.first().and_then(|first| Some((first, arms(first.1)?)))
+        else {
+            continue;
+        };
+        let [up, right, down, left] = arms;
+        let (from, to) = (x(*at), x(at + run.len()));
+        let centre = from + CELL.0 / 2.0;
+        let [light, thick] = &mut paths;
+        let path = if heavy { thick } else { light };
+        if left || right {
+            let from = if left { from } else { centre };
+            let to = if right { to } else { centre };
+            let _ = write!(path, "M{from:.1} {middle:.1}H{to:.1}");
+        }
+        if up || down {
+            let from = if up { top } else { middle };
+            let to = if down { bottom } else { middle };
+            let _ = write!(path, "M{centre:.1} {from:.1}V{to:.1}");
+        }
+    }
+    let ink = colours(look).0;
+    let dim = if look.modifier.contains(Modifier::DIM) {
+        DIM
+    } else {
+        ""
+    };
+    for (path, width) in paths.iter().zip(STROKES) {
+        if !path.is_empty() {
             let _ = writeln!(
                 out,
-                "<text x=\"{places}\" y=\"{base:.1}\"{style}>{text}</text>"
+                "<path d=\"{path}\" stroke=\"{ink}\" stroke-width=\"{width}\"{dim}/>"
             );
-        } else {
-            for ((_, symbol), place) in inked.iter().zip(&places) {
-                let text = escape(symbol);
-                let _ = writeln!(
-                    out,
-                    "<text x=\"{place}\" y=\"{base:.1}\"{style}>{text}</text>"
-                );
-            }
         }
     }
 }
@@ -120,7 +194,7 @@ fn style(cell: &Cell) -> String {
     for (flag, text) in [
         (Modifier::BOLD, " font-weight=\"bold\""),
         (Modifier::ITALIC, " font-style=\"italic\""),
-        (Modifier::DIM, " opacity=\"0.6\""),
+        (Modifier::DIM, DIM),
         (Modifier::UNDERLINED, " text-decoration=\"underline\""),
     ] {
         if cell.modifier.contains(flag) {
@@ -191,6 +265,24 @@ mod tests {
         assert!(picture.contains("<text x=\"8.0 16.4\" y=\"21.5\" fill=\"#d8dee9\">a&lt;</text>"));
         assert!(picture.contains("width=\"16.8\" height=\"18.0\" fill=\"#e06c75\""));
         assert!(picture.contains("<text x=\"33.2\" y=\"21.5\" fill=\"#ff0000\">é</text>"));
+    }
+
+    #[test]
+    fn lines_are_drawn_to_the_borders_of_their_cells() {
+        let mut buffer = Buffer::empty(Rect::new(0, 0, 7, 2));
+        buffer.set_string(0, 0, "──x━│", Style::new());
+        buffer.set_string(0, 1, "└ a", Style::new());
+        let picture = svg(&buffer);
+        let ink = "stroke=\"#d8dee9\" stroke-width";
+        for line in [
+            format!("<path d=\"M8.0 17.0H24.8M45.8 8.0V26.0\" {ink}=\"1\"/>"),
+            format!("<path d=\"M33.2 17.0H41.6\" {ink}=\"2\"/>"),
+            format!("<path d=\"M12.2 35.0H16.4M12.2 26.0V35.0\" {ink}=\"1\"/>"),
+            "<text x=\"24.8\" y=\"21.5\" fill=\"#d8dee9\">x</text>".to_owned(),
+        ] {
+            assert!(picture.contains(&line), "{line}\n{picture}");
+        }
+        assert!(!picture.contains(['─', '━', '│', '└']));
     }
 
     #[test]

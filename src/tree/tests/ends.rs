@@ -466,6 +466,25 @@ fn a_late_child_of_a_detached_tree_is_let_go() {
 }
 
 #[test]
+fn a_release_counts_for_the_program_that_it_was_begun_for() {
+    let (mut bench, root) = Bench::launched();
+    let connection = bench.connection(root);
+    bench.silent.insert("disconnect");
+    bench.command(Op::Detach(root)).unwrap();
+    bench.process(200, ROOT_PID, &["python", "late.py"]);
+    bench.silent.insert("configurationDone");
+    bench.report_on(connection, 200);
+    let (first, _) = bench.tree.connections.last_key_value().unwrap();
+    let first = *first;
+    // It replaces itself before it is let go.
+    bench.report_on(connection, 200);
+    bench.answer("configurationDone", Ok(json!({})));
+    bench.answer_attach(first);
+    bench.pass(3_100);
+    assert!(bench.was_ended(200), "nobody let the second program go");
+}
+
+#[test]
 fn roots_alone_are_restarted_and_detached() {
     let (mut bench, root) = Bench::launched();
     let child = bench.report(root, 200);

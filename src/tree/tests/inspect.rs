@@ -208,11 +208,14 @@ fn answers_of_another_stop_are_dropped() {
     let (mut bench, root) = watched(|_| {});
     bench.silent.insert("variables");
     stop(&mut bench, root);
-    bench.command(Op::Next(root, None)).unwrap();
-    bench.stop(root, "step", "/p/main.py", 4);
-    assert_eq!(bench.count("variables"), 2);
+    // The stopped thread takes one request at a time: the step goes out after this answer.
+    bench.ask(Op::Next(root, None), None);
+    assert_eq!(bench.count("next"), 0);
     let old = json!({ "variables": [{ "name": "old", "value": "1" }] });
     bench.answer("variables", Ok(old));
+    assert_eq!(bench.count("next"), 1);
+    bench.stop(root, "step", "/p/main.py", 4);
+    assert_eq!(bench.count("variables"), 2);
     bench.pass(100);
     let inspect = shown(&mut bench, root).unwrap();
     assert_eq!(inspect.stop, StopNumber(2));
@@ -226,10 +229,11 @@ fn what_was_asked_before_a_change_is_not_shown_after_it() {
     stop(&mut bench, root);
     let before = bench.sent.last().cloned().unwrap();
     bench.say(bench.connection(root), "invalidated", json!({}));
-    assert_eq!(bench.count("variables"), 2);
+    assert_eq!(bench.count("variables"), 1, "the next waits for this one");
     let old = json!({ "variables": [{ "name": "old", "value": "1" }] });
     let late = crate::dap::message::Response::ok(1, &before.1, Some(old));
     bench.feed(Input::Dap(before.0, late.into()));
+    assert_eq!(bench.count("variables"), 2);
     let new = json!({ "variables": [{ "name": "new", "value": "2" }] });
     bench.answer("variables", Ok(new));
     let page = shown(&mut bench, root).unwrap().pages[&10].clone();
@@ -393,4 +397,29 @@ fn an_answer_that_does_not_fit_the_protocol_is_refused_by_name() {
         panic!("{:?}", bench.reply(id));
     };
     assert_eq!(command, "threads");
+}
+
+#[test]
+fn a_resume_answers_the_reads_that_still_wait_for_the_thread() {
+    let (mut bench, root) = watched(|_| {});
+    stop(&mut bench, root);
+    bench.silent.insert("evaluate");
+    let mut read = |expression: &str| {
+        bench.read(ReadOp::Evaluate {
+            row: root,
+            stop: Some(StopNumber(1)),
+            frame: None,
+            expression: expression.to_owned(),
+            context: "watch".to_owned(),
+        })
+    };
+    read("1");
+    let second = read("2");
+    assert_eq!(bench.count("evaluate"), 1, "one at a time");
+    bench.ask(Op::Next(root, None), None);
+    let stale = bench.reply(second);
+    assert!(
+        matches!(stale, Some(Err(EngineError::StaleStop { .. }))),
+        "{stale:?}"
+    );
 }

@@ -17,8 +17,8 @@ use random::Random;
 use std::collections::{BTreeMap, VecDeque};
 use world::World;
 
-/// Runs of one test in a debug build.
-const RUNS: u64 = 2_000;
+/// Runs of the test unless the environment says otherwise.
+const RUNS: u64 = if cfg!(debug_assertions) { 500 } else { 20_000 };
 /// How long after a report a process may stay parked, in ms.
 const PARKED: u64 = 20_000;
 /// How long everything may take to end after a shutdown, in ms.
@@ -194,7 +194,6 @@ impl Simulation {
             Effect::OpenStreams(row, _) => {
                 queue.push_front(Input::StreamsOpened(row, Vec::new()));
             }
-            Effect::StreamsTaken(_) => {}
             Effect::Spawn(run, ..) => queue.push_back(self.world.spawn_root(run)),
             Effect::Send(connection, Message::Request(request)) => {
                 self.world.requested(connection, request)?;
@@ -218,7 +217,7 @@ impl Simulation {
             Effect::Survey(run, _) => self.world.survey(run),
             Effect::Reply(client, reply) => self.fronts.replied(client, reply.id)?,
             Effect::WakeAt(at) => self.wake = Some(at.0),
-            Effect::Forget(_) | Effect::Said(..) | Effect::Event(_) => {}
+            Effect::Forget(_) | Effect::StreamsTaken(_) | Effect::Said(..) | Effect::Event(_) => {}
         }
         Ok(())
     }

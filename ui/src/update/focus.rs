@@ -70,6 +70,21 @@ pub(super) fn go_on(state: &mut UiState, snapshot: &Snapshot, row: RowId, stop: 
     }
 }
 
+/// A step that has not come back is not waited for any more: the session runs already, so the
+/// focus goes to the next stopped session. Says whether there was such a step.
+pub(super) fn leave_step(state: &mut UiState, snapshot: &Snapshot) -> bool {
+    if !state.moves.stepping {
+        return false;
+    }
+    let others = stopped_after(state, snapshot, state.focus);
+    let Some(next) = others.first().filter(|next| Some(**next) != state.focus) else {
+        return false;
+    };
+    state.moves.stepping = false;
+    set(state, *next);
+    true
+}
+
 /// Every stopped session was told to go on.
 pub(super) fn all_go_on(state: &mut UiState, snapshot: &Snapshot) {
     for row in snapshot.rows.values().filter(|row| row.is_paused()) {

@@ -96,6 +96,9 @@ fn carry_out(state: &mut UiState, at: &Context<'_>, act: Act, actions: &mut Vec<
     let pane = state.pane();
     match act {
         Act::Continue => {
+            if focus::leave_step(state, snapshot) {
+                return;
+            }
             if let Some((row, stop)) = stopped_focus(state, snapshot, "goes on only from a stop") {
                 actions.push(command(Some(stop), Op::Continue(row)));
                 focus::go_on(state, snapshot, row, stop);

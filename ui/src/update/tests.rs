@@ -198,6 +198,16 @@ fn while_stepping_the_focus_stays() {
 }
 
 #[test]
+fn continue_leaves_a_step_that_does_not_come_back() {
+    let mut desk = Desk::new(fixture::five_stopped());
+    desk.keys("n");
+    desk.change(2, fixture::go);
+    assert_eq!(desk.keys("c"), [], "it runs already");
+    assert_eq!(desk.focus(), 3);
+    assert_eq!(desk.keys("c"), command(Some(1), Op::Continue(RowId(3))));
+}
+
+#[test]
 fn a_step_that_ends_the_session_frees_the_focus() {
     let mut desk = Desk::new(fixture::snapshot([
         fixture::row(1, None),

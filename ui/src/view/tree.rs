@@ -104,6 +104,10 @@ fn draw_row(
         .process
         .map_or(String::new(), |process| process.pid.to_string());
     let mut name = row.name.clone();
+    if row.execs > 0 {
+        // It replaced itself and is the same process all the same.
+        name.push(scene.sign('↻', '@'));
+    }
     if shown.folded && shown.below > 0 {
         let _ = write!(name, " +{}", shown.below);
     }

@@ -10,12 +10,10 @@ use adapter::{Adapter, Conn};
 use daptree_model::{EndStatus, ProcessKey, RowId};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Processes of a run at most, so that a run stays short.
-const CROWD: usize = 24;
 const TRACKER: &str = "from multiprocessing.resource_tracker import main;main(5)";
 const FORKSERVER: &str = "from multiprocessing.forkserver import main; main(3, 4)";
 
-/// How likely things go wrong in a run, out of a thousand.
+/// How likely things go wrong in a run, out of a thousand, and how many processes it has.
 #[derive(Clone, Copy, Debug, Default)]
 struct Faults {
     lost: u64,
@@ -24,6 +22,8 @@ struct Faults {
     broken: u64,
     adapter_dies: u64,
     unkillable: u64,
+    /// Processes at a time, at most.
+    crowd: u64,
 }
 
 /// What happens at some time.
@@ -100,6 +100,7 @@ impl World {
             broken: often(&[0, 0, 3, 10]),
             adapter_dies: often(&[0, 0, 0, 300]),
             unkillable: often(&[0, 0, 0, 50]),
+            crowd: often(&[8, 20, 20, 70]),
         };
         Self {
             now: 0,
@@ -315,7 +316,7 @@ impl World {
         };
         let (pid, run, follows, session) = (key.pid, process.run, process.follows, process.session);
         let command = process.seen.command.clone();
-        let crowded = self.processes.len() >= CROWD;
+        let crowded = self.processes.len() as u64 >= self.faults.crowd;
         match self.random.between(0, 19) {
             0..=6 if !crowded => self.child(pid, run, follows, &command),
             7..=12 if session.is_some() => self.stops(key, "breakpoint"),
