@@ -18,13 +18,20 @@ use std::time::Duration;
 const WITHIN: Duration = Duration::from_secs(5);
 
 fn scene() -> Scene {
-    Scene::new(env!("CARGO_BIN_EXE_daptree"), &["gate.py", "leaf.py", "pair.py", "sleepers.py"])
+    Scene::new(
+        env!("CARGO_BIN_EXE_daptree"),
+        &["gate.py", "leaf.py", "pair.py", "sleepers.py"],
+    )
 }
 
 /// A tree with two stopped leaves, one of them in a session of its own, and a root that waits for
 /// a word.
 fn two_stopped(scene: &Scene) -> Trace<'_> {
-    let trace = scene.trace().option("--hold").option("600").stop("leaf.py", "# stop here");
+    let trace = scene
+        .trace()
+        .option("--hold")
+        .option("600")
+        .stop("leaf.py", "# stop here");
     let mut trace = trace.open_stdin().start(&["python", "gate.py"]);
     trace.until_stops(2);
     trace
@@ -46,8 +53,15 @@ fn when_the_adapter_is_killed_it_is_said_and_the_tree_ends() {
     process::send(adapter(&scene), Signal::KILL);
     let run = trace.finish();
     assert_eq!(run.code, 125);
-    let said = run.lines("warning").map(|line| line["message"].to_string()).collect::<String>();
-    assert!((said.clone() + run.stderr()).contains("adapter"), "{said} {}", run.stderr());
+    let said = run
+        .lines("warning")
+        .map(|line| line["message"].to_string())
+        .collect::<String>();
+    assert!(
+        (said.clone() + run.stderr()).contains("adapter"),
+        "{said} {}",
+        run.stderr()
+    );
 }
 
 #[test]
@@ -62,7 +76,14 @@ fn a_killed_worker_is_reported_and_the_rest_goes_on() {
     // The other one still stands, and the root still starts what it is told to.
     trace.say("go\n");
     trace.until_stops(3);
-    assert_eq!(trace.stopped().iter().filter(|pid| **pid == stopped[0]).count(), 1);
+    assert_eq!(
+        trace
+            .stopped()
+            .iter()
+            .filter(|pid| **pid == stopped[0])
+            .count(),
+        1
+    );
     trace.signal(Signal::INT);
     assert_eq!(trace.finish().code, 130);
 }
@@ -76,7 +97,10 @@ fn when_the_root_is_killed_its_children_are_still_debugged() {
     let killed = |line: &Value| line["type"] == "end" && line["signal"] == "SIGKILL";
     trace.until("the end of the root", killed);
     for pid in trace.stopped() {
-        assert!(scene.processes().iter().any(|process| process.pid == pid), "{pid} died too");
+        assert!(
+            scene.processes().iter().any(|process| process.pid == pid),
+            "{pid} died too"
+        );
     }
     trace.signal(Signal::TERM);
     assert_eq!(trace.finish().code, 143);
@@ -93,7 +117,12 @@ fn all_killed_at_once_is_the_end() {
     }
     let run = trace.finish();
     assert_eq!(run.code, 137);
-    assert_eq!(run.lines("end").filter(|end| end["signal"] == "SIGKILL").count(), 3);
+    assert_eq!(
+        run.lines("end")
+            .filter(|end| end["signal"] == "SIGKILL")
+            .count(),
+        3
+    );
 }
 
 #[test]
@@ -117,8 +146,12 @@ fn holds_a_socket(pid: u32) -> bool {
     let Ok(held) = std::fs::read_dir(format!("/proc/{pid}/fd")) else {
         return false;
     };
-    let targets = held.flatten().filter_map(|entry| std::fs::read_link(entry.path()).ok());
-    targets.into_iter().any(|target| target.to_string_lossy().starts_with("socket:"))
+    let targets = held
+        .flatten()
+        .filter_map(|entry| std::fs::read_link(entry.path()).ok());
+    targets
+        .into_iter()
+        .any(|target| target.to_string_lossy().starts_with("socket:"))
 }
 
 #[test]
@@ -138,7 +171,10 @@ fn when_daptree_is_killed_while_it_starts_nothing_stays() {
     let scene = scene();
     let mut trace = scene.trace().start(&["python", "pair.py"]);
     process::watch(trace.pid(), PATIENCE, || {
-        scene.processes().iter().any(|process| process.command.contains("quick_adapter"))
+        scene
+            .processes()
+            .iter()
+            .any(|process| process.command.contains("quick_adapter"))
     });
     trace.signal(Signal::KILL);
     trace.wait_ended();
@@ -153,7 +189,8 @@ fn a_keeper_that_is_killed_is_replaced() {
     process::send(first, Signal::KILL);
     process::watch(trace.pid(), PATIENCE, || {
         let all = scene.processes();
-        all.iter().any(|process| process.pid != first && process.command.contains("daptree keeper"))
+        all.iter()
+            .any(|process| process.pid != first && process.command.contains("daptree keeper"))
     });
     trace.signal(Signal::KILL);
     trace.wait_ended();

@@ -282,9 +282,7 @@ impl Tree {
         }
         tree.endpoint = None;
         // An adapter that nothing needs any more may go.
-        if tree.state.is_live()
-            && tree.state != TreeState::Ending
-            && self.holds_its_tree(run.root)
+        if tree.state.is_live() && tree.state != TreeState::Ending && self.holds_its_tree(run.root)
         {
             self.notice("adapterGone", message.to_owned(), Some(run.root), true);
         }

@@ -5,7 +5,11 @@ use crate::scene;
 #[test]
 fn a_forked_child_stops_and_ends_with_its_own_status() {
     let scene = scene(&["fork.py"]);
-    let run = scene.trace().stop("fork.py", "# stop here").eval("number").run(&["python", "fork.py"]);
+    let run = scene
+        .trace()
+        .stop("fork.py", "# stop here")
+        .eval("number")
+        .run(&["python", "fork.py"]);
     assert_eq!(run.code, 0);
     run.assert_no_warning();
     assert_eq!(run.places(), [scene.place("fork.py", "# stop here")]);
@@ -25,7 +29,10 @@ fn a_forked_child_stops_and_ends_with_its_own_status() {
 
 fn workers(method: &str, helpers: &[&str]) -> (daptree_testing::Scene, daptree_testing::Run) {
     let scene = scene(&["workers.py"]);
-    let trace = scene.trace().stop("workers.py", "# stop here").eval("double");
+    let trace = scene
+        .trace()
+        .stop("workers.py", "# stop here")
+        .eval("double");
     let run = trace.run(&["python", "workers.py", method]);
     assert_eq!(run.code, 0);
     run.assert_no_warning();
@@ -48,15 +55,25 @@ fn workers(method: &str, helpers: &[&str]) -> (daptree_testing::Scene, daptree_t
 #[test]
 fn forked_workers_have_their_names() {
     let (_scene, run) = workers("fork", &[]);
-    assert_eq!(run.row("worker-1")["parent"], run.row("workers.py")["session"]);
+    assert_eq!(
+        run.row("worker-1")["parent"],
+        run.row("workers.py")["session"]
+    );
 }
 
 #[test]
 fn spawned_workers_come_with_a_tracker_that_never_stops() {
     let (_scene, run) = workers("spawn", &["resource_tracker"]);
     let tracker = run.row("resource_tracker");
-    assert!(run.stops().iter().all(|stop| stop["session"] != tracker["session"]));
-    assert_eq!(run.row("worker-2")["parent"], run.row("workers.py")["session"]);
+    assert!(
+        run.stops()
+            .iter()
+            .all(|stop| stop["session"] != tracker["session"])
+    );
+    assert_eq!(
+        run.row("worker-2")["parent"],
+        run.row("workers.py")["session"]
+    );
 }
 
 #[test]
@@ -71,16 +88,25 @@ fn workers_of_a_fork_server_are_below_it() {
 #[test]
 fn a_root_that_replaces_itself_keeps_its_row() {
     let scene = scene(&["replace.py"]);
-    let trace = scene.trace().stop("replace.py", "# stop first").stop("replace.py", "# stop second");
+    let trace = scene
+        .trace()
+        .stop("replace.py", "# stop first")
+        .stop("replace.py", "# stop second");
     let run = trace.run(&["python", "replace.py"]);
     assert_eq!(run.code, 6);
     run.assert_no_warning();
-    let wanted = [scene.place("replace.py", "# stop first"), scene.place("replace.py", "# stop second")];
+    let wanted = [
+        scene.place("replace.py", "# stop first"),
+        scene.place("replace.py", "# stop second"),
+    ];
     assert_eq!(run.places(), wanted);
     assert_eq!(run.rows().len(), 1);
     let stops = run.stops();
     assert_eq!(stops[0]["pid"], stops[1]["pid"]);
-    assert_eq!(run.output("stdout"), format!("first\nsecond {}\n", stops[0]["pid"]));
+    assert_eq!(
+        run.output("stdout"),
+        format!("first\nsecond {}\n", stops[0]["pid"])
+    );
 }
 
 #[test]
@@ -108,7 +134,10 @@ fn a_child_that_outlives_its_parent_is_still_debugged() {
     run.assert_no_warning();
     assert_eq!(run.values("seen"), ["\"the parent's end\""]);
     assert_eq!(run.end(&run.row("orphan.py")["session"])["exitCode"], 4);
-    assert_eq!(run.output_lines("stdout"), ["child saw the parent's end", "parent leaves"]);
+    assert_eq!(
+        run.output_lines("stdout"),
+        ["child saw the parent's end", "parent leaves"]
+    );
 }
 
 #[test]
@@ -124,9 +153,21 @@ fn a_child_whose_parent_ends_while_it_is_forked_comes_to_its_end() {
 #[test]
 fn workers_of_xdist_have_their_ids_and_each_stops() {
     let scene = scene(&["test_pair.py"]);
-    let trace = scene.trace().stop("test_pair.py", "# stop here").eval("number");
-    let run =
-        trace.run(&["python", "-m", "pytest", "-q", "-n", "2", "-p", "no:cacheprovider", "test_pair.py"]);
+    let trace = scene
+        .trace()
+        .stop("test_pair.py", "# stop here")
+        .eval("number");
+    let run = trace.run(&[
+        "python",
+        "-m",
+        "pytest",
+        "-q",
+        "-n",
+        "2",
+        "-p",
+        "no:cacheprovider",
+        "test_pair.py",
+    ]);
     assert_eq!(run.code, 0);
     run.assert_no_warning();
     let mut values = run.values("number");

@@ -21,8 +21,16 @@ fn a_signal_that_ends_the_root_is_named() {
     let scene = scene(&[]);
     for (code, name, status) in [
         ("import os; os.abort()", "SIGABRT", 134),
-        ("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)", "SIGSEGV", 139),
-        ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "SIGKILL", 137),
+        (
+            "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)",
+            "SIGSEGV",
+            139,
+        ),
+        (
+            "import os, signal; os.kill(os.getpid(), signal.SIGKILL)",
+            "SIGKILL",
+            137,
+        ),
     ] {
         let run = scene.trace().run(&["python", "-c", code]);
         assert_eq!(run.code, status);
@@ -47,7 +55,11 @@ fn sleepers<'a>(scene: &'a Scene, options: &[&str]) -> Trace<'a> {
 }
 
 fn ended_by_daptree(run: &Run) {
-    let sleepers = run.lines("end").filter(|end| end["cause"].as_str().is_some_and(|cause| cause.contains("daptree")));
+    let sleepers = run.lines("end").filter(|end| {
+        end["cause"]
+            .as_str()
+            .is_some_and(|cause| cause.contains("daptree"))
+    });
     assert_eq!(sleepers.count(), 2);
 }
 
@@ -58,8 +70,14 @@ fn a_timeout_ends_the_whole_tree() {
     let run = sleepers(&scene, &["--timeout", "6"]).finish();
     assert_eq!(run.code, 124);
     assert!(begun.elapsed().as_secs() >= 6);
-    let warning = run.lines("warning").find(|warning| warning["code"] == "timeout").unwrap();
-    assert!(warning["message"].as_str().unwrap().contains("6 s"), "{warning}");
+    let warning = run
+        .lines("warning")
+        .find(|warning| warning["code"] == "timeout")
+        .unwrap();
+    assert!(
+        warning["message"].as_str().unwrap().contains("6 s"),
+        "{warning}"
+    );
     ended_by_daptree(&run);
 }
 
@@ -78,7 +96,11 @@ fn signals_end_the_whole_tree() {
 #[test]
 fn a_signal_while_sessions_are_stopped_ends_them() {
     let scene = scene(&["pair.py", "leaf.py"]);
-    let trace = scene.trace().option("--hold").option("600").stop("leaf.py", "# stop here");
+    let trace = scene
+        .trace()
+        .option("--hold")
+        .option("600")
+        .stop("leaf.py", "# stop here");
     let mut trace = trace.start(&["python", "pair.py"]);
     trace.until_stops(2);
     trace.signal(Signal::INT);
@@ -91,7 +113,10 @@ fn a_signal_before_the_program_runs_ends_everything() {
     let trace = scene.trace().start(&["python", "sleepers.py"]);
     // The adapter is the first thing that daptree starts.
     daptree_testing::process::watch(trace.pid(), daptree_testing::PATIENCE, || {
-        scene.processes().iter().any(|process| process.command.contains("adapter"))
+        scene
+            .processes()
+            .iter()
+            .any(|process| process.command.contains("adapter"))
     });
     trace.signal(Signal::TERM);
     let run = trace.finish();
@@ -105,14 +130,20 @@ fn a_reader_that_goes_away_ends_the_tree() {
     scene.write("chatter.py", program);
     let mut command = std::process::Command::new(&scene.binary);
     command.args(["trace", "--json", "--", "python", "chatter.py"]);
-    command.current_dir(scene.work()).env_clear().envs(scene.env.iter().cloned());
-    command.stdin(std::process::Stdio::null()).stdout(std::process::Stdio::piped());
+    command
+        .current_dir(scene.work())
+        .env_clear()
+        .envs(scene.env.iter().cloned());
+    command
+        .stdin(std::process::Stdio::null())
+        .stdout(std::process::Stdio::piped());
     command.stderr(std::process::Stdio::piped());
     let mut child = command.spawn().unwrap();
     let mut lines = std::io::BufRead::lines(std::io::BufReader::new(child.stdout.take().unwrap()));
     assert!(lines.any(|line| line.unwrap().contains("line")));
     drop(lines);
-    let ended = daptree_testing::process::ended_by(child.id(), Instant::now() + daptree_testing::PATIENCE);
+    let ended =
+        daptree_testing::process::ended_by(child.id(), Instant::now() + daptree_testing::PATIENCE);
     if !ended {
         child.kill().unwrap();
     }

@@ -5,15 +5,36 @@ use crate::scene;
 #[test]
 fn a_failing_test_stops_once_and_pytest_itself_never() {
     let scene = scene(&["test_raises.py"]);
-    let trace = scene.trace().option("--exceptions").option("userUnhandled").eval("wanted");
-    let run = trace.run(&["python", "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_raises.py"]);
+    let trace = scene
+        .trace()
+        .option("--exceptions")
+        .option("userUnhandled")
+        .eval("wanted");
+    let run = trace.run(&[
+        "python",
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "test_raises.py",
+    ]);
     assert_eq!(run.code, 1);
-    assert_eq!(run.places(), [scene.place("test_raises.py", "# raises here")]);
+    assert_eq!(
+        run.places(),
+        [scene.place("test_raises.py", "# raises here")]
+    );
     let stop = run.stops()[0];
     assert_eq!(stop["reason"], "exception");
     assert_eq!(stop["function"], "test_fails");
     assert_eq!(stop["exception"]["type"], "AssertionError");
-    assert!(stop["exception"]["message"].as_str().unwrap().contains("assert"), "{stop}");
+    assert!(
+        stop["exception"]["message"]
+            .as_str()
+            .unwrap()
+            .contains("assert"),
+        "{stop}"
+    );
     assert_eq!(run.values("wanted"), ["4"]);
     assert!(run.output("stdout").contains("1 failed, 1 passed"));
 }
@@ -21,7 +42,11 @@ fn a_failing_test_stops_once_and_pytest_itself_never() {
 #[test]
 fn an_uncaught_exception_of_a_child_stops_there_and_is_printed_once() {
     let scene = scene(&["uncaught.py"]);
-    let trace = scene.trace().option("--exceptions").option("uncaught").eval("len(sys.argv)");
+    let trace = scene
+        .trace()
+        .option("--exceptions")
+        .option("uncaught")
+        .eval("len(sys.argv)");
     let run = trace.run(&["python", "uncaught.py"]);
     assert_eq!(run.code, 0);
     assert_eq!(run.places(), [scene.place("uncaught.py", "# raises here")]);
@@ -47,7 +72,10 @@ fn handled_exceptions_stop_when_all_are_asked_for() {
     let scene = scene(&[]);
     let program = "try:\n    {}['key']\nexcept KeyError:\n    print('handled')\n";
     scene.write("handles.py", program);
-    let trace = scene.trace().option("--exceptions").option("raised,uncaught");
+    let trace = scene
+        .trace()
+        .option("--exceptions")
+        .option("raised,uncaught");
     let run = trace.run(&["python", "handles.py"]);
     assert_eq!(run.code, 0);
     assert_eq!(run.places(), [scene.place("handles.py", "{}['key']")]);

@@ -7,11 +7,20 @@ use std::os::unix::ffi::OsStrExt as _;
 #[test]
 fn arguments_arrive_byte_for_byte() {
     let scene = scene(&["words.py"]);
-    let words: Vec<OsString> =
-        [&b"python"[..], b"words.py", b"--", b"-b", b"two words", b"", b"caf\xe9", b"*", b"a\nb"]
-            .iter()
-            .map(|word| OsStr::from_bytes(word).to_owned())
-            .collect();
+    let words: Vec<OsString> = [
+        &b"python"[..],
+        b"words.py",
+        b"--",
+        b"-b",
+        b"two words",
+        b"",
+        b"caf\xe9",
+        b"*",
+        b"a\nb",
+    ]
+    .iter()
+    .map(|word| OsStr::from_bytes(word).to_owned())
+    .collect();
     let run = scene.trace().stop("words.py", "# stop here").run(&words);
     assert_eq!(run.code, 0);
     assert_eq!(run.stops().len(), 1);
@@ -23,9 +32,17 @@ fn arguments_arrive_byte_for_byte() {
 fn each_way_to_name_a_python_program() {
     let scene = scene(&["tool", "leaf.py"]);
     let cases: [(&[&str], i32, &str); 6] = [
-        (&["python", "-c", "import sys; print('code', sys.argv)", "x"], 0, "code ['-c', 'x']\n"),
+        (
+            &["python", "-c", "import sys; print('code', sys.argv)", "x"],
+            0,
+            "code ['-c', 'x']\n",
+        ),
         (&["python", "-m", "leaf", "5"], 5, "leaf 5\n"),
-        (&["python", "-X", "utf8", "-W", "ignore", "leaf.py", "2"], 2, "leaf 2\n"),
+        (
+            &["python", "-X", "utf8", "-W", "ignore", "leaf.py", "2"],
+            2,
+            "leaf 2\n",
+        ),
         (&["leaf.py", "3"], 3, "leaf 3\n"),
         (&["./tool", "a", "b"], 0, "tool ['a', 'b']\n"),
         (&["pytest", "--version"], 0, "pytest 9.2.0\n"),
@@ -51,7 +68,10 @@ fn a_script_without_py_stops_at_its_lines() {
 #[test]
 fn a_module_stops_at_its_lines() {
     let scene = scene(&["leaf.py"]);
-    let run = scene.trace().stop("leaf.py", "# stop here").run(&["python", "-m", "leaf", "0"]);
+    let run = scene
+        .trace()
+        .stop("leaf.py", "# stop here")
+        .run(&["python", "-m", "leaf", "0"]);
     assert_eq!(run.places(), [scene.place("leaf.py", "# stop here")]);
     assert_eq!(run.row("-m leaf")["language"], "python");
 }
@@ -66,7 +86,10 @@ fn a_syntax_error_is_the_programs_own() {
         .current_dir(scene.work())
         .output()
         .unwrap();
-    assert_eq!(run.output("stderr"), String::from_utf8(plain.stderr).unwrap());
+    assert_eq!(
+        run.output("stderr"),
+        String::from_utf8(plain.stderr).unwrap()
+    );
     assert_eq!(run.output("stdout"), "");
 }
 

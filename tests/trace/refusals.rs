@@ -10,7 +10,10 @@ fn a_program_that_cannot_be_run_is_named() {
     scene.write("tool", "#!/usr/bin/env python3\nprint(1)\n");
     let cases: [(&[&str], &[&str]); 7] = [
         (&["missing.py"], &["missing.py", "no such"]),
-        (&["no-such-command-anywhere"], &["no-such-command-anywhere", "PATH"]),
+        (
+            &["no-such-command-anywhere"],
+            &["no-such-command-anywhere", "PATH"],
+        ),
         (&["python", "missing.py"], &["missing.py", "no such file"]),
         (&["./folder"], &["./folder", "folder"]),
         (&["python", "folder"], &["folder", "__main__.py"]),
@@ -35,16 +38,24 @@ fn a_wrong_command_line_starts_nothing() {
         (&["-b", "leaf.py:3 if "], &["if", "condition"]),
         (&["--colour"], &["--colour", "unexpected"]),
         (&["--timeout=-1"], &["--timeout"]),
-        (&["--just-my-code", "perhaps"], &["--just-my-code", "perhaps"]),
+        (
+            &["--just-my-code", "perhaps"],
+            &["--just-my-code", "perhaps"],
+        ),
     ];
     for (options, said) in cases {
         let mut trace = scene.trace();
         for option in options {
             trace = trace.option(option);
         }
-        trace.run(&["python", "leaf.py", "0"]).assert_refused(2, said);
+        trace
+            .run(&["python", "leaf.py", "0"])
+            .assert_refused(2, said);
     }
-    scene.trace().run(&[] as &[&str]).assert_refused(2, &["PROGRAM"]);
+    scene
+        .trace()
+        .run(&[] as &[&str])
+        .assert_refused(2, &["PROGRAM"]);
 }
 
 #[test]
@@ -60,7 +71,10 @@ fn the_terminal_front_end_says_that_it_needs_a_terminal() {
         .unwrap();
     assert_eq!(out.status.code(), Some(125));
     let said = String::from_utf8(out.stderr).unwrap();
-    assert!(said.contains("needs a terminal") && said.contains("daptree trace"), "{said}");
+    assert!(
+        said.contains("needs a terminal") && said.contains("daptree trace"),
+        "{said}"
+    );
     assert_eq!(out.stdout, b"");
 }
 

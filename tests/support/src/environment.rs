@@ -10,10 +10,16 @@ use std::sync::OnceLock;
 pub fn python(binary: &Path) -> &'static Path {
     static PYTHON: OnceLock<PathBuf> = OnceLock::new();
     PYTHON.get_or_init(|| {
-        let target = binary.ancestors().nth(2).expect("the binary lies in the target folder");
+        let target = binary
+            .ancestors()
+            .nth(2)
+            .expect("the binary lies in the target folder");
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("environment.py");
         let host = std::env::var_os("DAPTREE_TEST_PYTHON").unwrap_or_else(|| "python3".into());
-        let made = Command::new(&host).arg(&script).arg(target.join("python")).output();
+        let made = Command::new(&host)
+            .arg(&script)
+            .arg(target.join("python"))
+            .output();
         let failed = |why: &str| -> ! {
             panic!(
                 "there is no Python environment for the tests. Run\n\n    {} {} {}\n\n\

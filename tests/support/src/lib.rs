@@ -25,4 +25,4 @@ pub use trace::{Run, Trace, TraceCommand};
 use std::time::Duration;
 
 /// How long a test waits for anything before it fails. A loaded machine needs most of it.
-pub const PATIENCE: Duration = Duration::from_secs(20);
+pub const PATIENCE: Duration = Duration::from_secs(60);

@@ -24,15 +24,24 @@ pub fn marked(mark: &str) -> Vec<Process> {
     let numbers = fs::read_dir("/proc").expect("/proc").flatten();
     let pids = numbers.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     let carries = |pid: &u32| {
-        fs::read(format!("/proc/{pid}/environ"))
-            .is_ok_and(|all| all.split(|byte| *byte == 0).any(|one| one == wanted.as_bytes()))
+        fs::read(format!("/proc/{pid}/environ")).is_ok_and(|all| {
+            all.split(|byte| *byte == 0)
+                .any(|one| one == wanted.as_bytes())
+        })
     };
-    pids.filter(carries).map(|pid| Process { pid, command: command(pid) }).collect()
+    pids.filter(carries)
+        .map(|pid| Process {
+            pid,
+            command: command(pid),
+        })
+        .collect()
 }
 
 fn command(pid: u32) -> String {
     let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    String::from_utf8_lossy(&words).trim_end_matches('\0').replace('\0', " ")
+    String::from_utf8_lossy(&words)
+        .trim_end_matches('\0')
+        .replace('\0', " ")
 }
 
 /// Whether the process has ended by the deadline.
@@ -81,6 +90,9 @@ pub fn watch(pid: u32, within: Duration, condition: impl Fn() -> bool) {
         // The kernel tells of nothing but the end; a wait for that is the beat.
         let ended = ended_by(pid, Instant::now() + Duration::from_millis(5));
         assert!(!ended, "process {pid} ended while it was watched");
-        assert!(Instant::now() < deadline, "process {pid} did not come so far in {within:?}");
+        assert!(
+            Instant::now() < deadline,
+            "process {pid} did not come so far in {within:?}"
+        );
     }
 }

@@ -43,19 +43,32 @@ impl Scene {
             fs::copy(fixtures.join(program), work.join(program))
                 .unwrap_or_else(|error| panic!("fixtures/programs/{program}: {error}"));
         }
-        let mark = format!("{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let mark = format!(
+            "{}-{}",
+            std::process::id(),
+            COUNT.fetch_add(1, Ordering::Relaxed)
+        );
         let mut path = OsString::from(python.parent().expect("bin"));
         path.push(":");
         path.push(std::env::var_os("PATH").unwrap_or_default());
-        let mut scene = Self { folder, root, binary, python, env: Vec::new(), mark };
+        let mut scene = Self {
+            folder,
+            root,
+            binary,
+            python,
+            env: Vec::new(),
+            mark,
+        };
         scene.env = std::env::vars_os()
             .filter(|(name, _)| {
                 let name = name.to_string_lossy();
                 // What a person's shell, another daptree or pytest may have set.
                 !["VIRTUAL_ENV", "TERM", "NO_COLOR"].contains(&&*name)
-                    && !["PYTHON", "PYTEST_", "DAPTREE_", "DEBUGPY_", "PYDEVD_", "CARGO"]
-                        .iter()
-                        .any(|prefix| name.starts_with(prefix))
+                    && ![
+                        "PYTHON", "PYTEST_", "DAPTREE_", "DEBUGPY_", "PYDEVD_", "CARGO",
+                    ]
+                    .iter()
+                    .any(|prefix| name.starts_with(prefix))
             })
             .collect();
         let folders = ["data", "state", "runtime"].map(|name| scene.root.join(name));
@@ -107,7 +120,10 @@ impl Scene {
 
     /// The place that [`Run::places`](crate::Run::places) gives for that line.
     pub fn place(&self, file: &str, text: &str) -> (String, u64) {
-        (self.file(file).to_string_lossy().into_owned(), self.line(file, text))
+        (
+            self.file(file).to_string_lossy().into_owned(),
+            self.line(file, text),
+        )
     }
 
     /// A `daptree trace --json` in the working folder.

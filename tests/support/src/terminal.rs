@@ -64,7 +64,11 @@ impl Terminal {
                 if count == 0 || theirs.closing.load(Ordering::Acquire) {
                     break;
                 }
-                theirs.parser.lock().expect("a parser").process(&bytes[..count]);
+                theirs
+                    .parser
+                    .lock()
+                    .expect("a parser")
+                    .process(&bytes[..count]);
                 theirs.changed.notify_all();
             }
         });
@@ -84,7 +88,10 @@ impl Terminal {
     /// Types.
     pub fn press(&mut self, keys: &str) {
         let writer = self.keys.as_mut().expect("an open terminal");
-        writer.write_all(keys.as_bytes()).and_then(|()| writer.flush()).expect("keys are taken");
+        writer
+            .write_all(keys.as_bytes())
+            .and_then(|()| writer.flush())
+            .expect("keys are taken");
     }
 
     /// Waits until the screen is as wanted.
@@ -98,7 +105,12 @@ impl Terminal {
                 drop(parser);
                 panic!("never on the screen: {what}. There is:\n{contents}");
             }
-            parser = self.shown.changed.wait_timeout(parser, left).expect("a parser").0;
+            parser = self
+                .shown
+                .changed
+                .wait_timeout(parser, left)
+                .expect("a parser")
+                .0;
         }
     }
 
@@ -114,19 +126,35 @@ impl Terminal {
     pub fn until_line(&self, texts: &[&str]) {
         self.until(&format!("a line with {texts:?}"), |screen| {
             let contents = screen.contents();
-            contents.lines().any(|line| texts.iter().all(|text| line.contains(text)))
+            contents
+                .lines()
+                .any(|line| texts.iter().all(|text| line.contains(text)))
         });
     }
 
     /// What is on the screen.
     pub fn contents(&self) -> String {
-        self.shown.parser.lock().expect("a parser").screen().contents()
+        self.shown
+            .parser
+            .lock()
+            .expect("a parser")
+            .screen()
+            .contents()
     }
 
     /// Gives the terminal another size, in columns and rows.
     pub fn resize(&self, size: (u16, u16)) {
-        self.shown.parser.lock().expect("a parser").screen_mut().set_size(size.1, size.0);
-        self.master.as_ref().expect("an open terminal").resize(pty_size(size)).expect("a size");
+        self.shown
+            .parser
+            .lock()
+            .expect("a parser")
+            .screen_mut()
+            .set_size(size.1, size.0);
+        self.master
+            .as_ref()
+            .expect("an open terminal")
+            .resize(pty_size(size))
+            .expect("a size");
     }
 
     /// Sends a signal to daptree.
@@ -139,7 +167,11 @@ impl Terminal {
         // The reader holds the terminal too, until something more is drawn.
         self.shown.closing.store(true, Ordering::Release);
         self.resize((100, 30));
-        self.reader.take().expect("an open terminal").join().expect("a reader");
+        self.reader
+            .take()
+            .expect("an open terminal")
+            .join()
+            .expect("a reader");
         self.keys = None;
         self.slave = None;
         self.master = None;
@@ -167,12 +199,20 @@ impl Terminal {
 }
 
 fn pty_size((cols, rows): (u16, u16)) -> PtySize {
-    PtySize { rows, cols, pixel_width: 0, pixel_height: 0 }
+    PtySize {
+        rows,
+        cols,
+        pixel_width: 0,
+        pixel_height: 0,
+    }
 }
 
 /// As `stty -a` shows them.
 fn settings(master: &(dyn MasterPty + Send)) -> String {
-    format!("{:?}", master.get_termios().expect("the terminal's settings"))
+    format!(
+        "{:?}",
+        master.get_termios().expect("the terminal's settings")
+    )
 }
 
 impl Drop for Terminal {

@@ -27,7 +27,12 @@ pub struct TraceCommand<'a> {
 
 impl<'a> TraceCommand<'a> {
     pub(crate) fn new(scene: &'a Scene) -> Self {
-        Self { scene, options: Vec::new(), stdin: None, open_stdin: false }
+        Self {
+            scene,
+            options: Vec::new(),
+            stdin: None,
+            open_stdin: false,
+        }
     }
 
     /// A breakpoint at the first line of a file that holds `text`.
@@ -67,8 +72,15 @@ impl<'a> TraceCommand<'a> {
     /// Starts it.
     pub fn start(self, program: &[impl AsRef<OsStr>]) -> Trace<'a> {
         let mut command = Command::new(&self.scene.binary);
-        command.args(["trace", "--json"]).args(&self.options).arg("--").args(program);
-        command.current_dir(self.scene.work()).env_clear().envs(self.scene.env.iter().cloned());
+        command
+            .args(["trace", "--json"])
+            .args(&self.options)
+            .arg("--")
+            .args(program);
+        command
+            .current_dir(self.scene.work())
+            .env_clear()
+            .envs(self.scene.env.iter().cloned());
         let piped = self.stdin.is_some() || self.open_stdin;
         command.stdin(if piped { Stdio::piped() } else { Stdio::null() });
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -94,7 +106,14 @@ impl<'a> TraceCommand<'a> {
             let _ = stderr.read_to_end(&mut bytes);
             String::from_utf8_lossy(&bytes).into_owned()
         });
-        Trace { scene: self.scene, child, stdin, lines, stderr: Some(stderr), said: Said::default() }
+        Trace {
+            scene: self.scene,
+            child,
+            stdin,
+            lines,
+            stderr: Some(stderr),
+            said: Said::default(),
+        }
     }
 
     /// Runs it to its end.
@@ -156,8 +175,18 @@ impl Trace<'_> {
     /// Waits until `count` lines fit.
     pub fn until_count(&mut self, what: &str, count: usize, fits: impl Fn(&Value) -> bool) {
         let deadline = Instant::now() + PATIENCE;
-        while self.said.lines.iter().filter(|(_, line)| fits(line)).count() < count {
-            assert!(self.next(deadline), "the trace ended without {count} × {what}");
+        while self
+            .said
+            .lines
+            .iter()
+            .filter(|(_, line)| fits(line))
+            .count()
+            < count
+        {
+            assert!(
+                self.next(deadline),
+                "the trace ended without {count} × {what}"
+            );
         }
     }
 
@@ -177,8 +206,14 @@ impl Trace<'_> {
 
     /// The pids of the sessions that stopped, in the order of their stops.
     pub fn stopped(&self) -> Vec<u32> {
-        let stops = self.said.lines.iter().filter(|(_, line)| line["type"] == "stop");
-        stops.map(|(_, line)| u32::try_from(line["pid"].as_u64().expect("a pid")).unwrap()).collect()
+        let stops = self
+            .said
+            .lines
+            .iter()
+            .filter(|(_, line)| line["type"] == "stop");
+        stops
+            .map(|(_, line)| u32::try_from(line["pid"].as_u64().expect("a pid")).unwrap())
+            .collect()
     }
 
     /// Writes to the standard input that was kept open.
@@ -195,7 +230,10 @@ impl Trace<'_> {
     /// Waits for daptree's end without looking at its lines.
     pub fn wait_ended(&mut self) {
         let deadline = Instant::now() + PATIENCE;
-        assert!(ended_by(self.child.id(), deadline), "daptree still runs after {PATIENCE:?}");
+        assert!(
+            ended_by(self.child.id(), deadline),
+            "daptree still runs after {PATIENCE:?}"
+        );
         self.child.wait().expect("an end");
     }
 
@@ -223,11 +261,24 @@ impl Trace<'_> {
         self.stdin = None;
         let deadline = Instant::now() + PATIENCE;
         while self.next(deadline) {}
-        assert!(ended_by(self.child.id(), deadline), "daptree closed its output and runs on");
+        assert!(
+            ended_by(self.child.id(), deadline),
+            "daptree closed its output and runs on"
+        );
         let status = self.child.wait().expect("an end");
-        self.said.stderr = self.stderr.take().expect("a reader").join().expect("a text");
-        let code = status.code().unwrap_or_else(|| panic!("daptree died: {status}"));
-        let run = Run { code, said: std::mem::take(&mut self.said) };
+        self.said.stderr = self
+            .stderr
+            .take()
+            .expect("a reader")
+            .join()
+            .expect("a text");
+        let code = status
+            .code()
+            .unwrap_or_else(|| panic!("daptree died: {status}"));
+        let run = Run {
+            code,
+            said: std::mem::take(&mut self.said),
+        };
         run.check();
         self.scene.assert_nothing_left(AFTERLIFE);
         run
@@ -244,11 +295,16 @@ impl Drop for Trace<'_> {
 
 fn rows(lines: &[(Instant, Value)]) -> BTreeMap<String, Value> {
     let sessions = lines.iter().filter(|(_, line)| line["type"] == "session");
-    sessions.map(|(_, line)| (text(&line["session"]), line.clone())).collect()
+    sessions
+        .map(|(_, line)| (text(&line["session"]), line.clone()))
+        .collect()
 }
 
 fn text(value: &Value) -> String {
-    value.as_str().unwrap_or_else(|| panic!("{value} is no text")).to_owned()
+    value
+        .as_str()
+        .unwrap_or_else(|| panic!("{value} is no text"))
+        .to_owned()
 }
 
 /// A trace that is over.
@@ -262,12 +318,20 @@ pub struct Run {
 impl Run {
     /// The lines of a type.
     pub fn lines<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = &'a Value> {
-        self.said.lines.iter().map(|(_, line)| line).filter(move |line| line["type"] == kind)
+        self.said
+            .lines
+            .iter()
+            .map(|(_, line)| line)
+            .filter(move |line| line["type"] == kind)
     }
 
     /// When the stops came.
     pub fn stop_times(&self) -> Vec<Instant> {
-        let stops = self.said.lines.iter().filter(|(_, line)| line["type"] == "stop");
+        let stops = self
+            .said
+            .lines
+            .iter()
+            .filter(|(_, line)| line["type"] == "stop");
         stops.map(|(at, _)| *at).collect()
     }
 
@@ -306,29 +370,39 @@ impl Run {
     /// File and line of each stop.
     pub fn places(&self) -> Vec<(String, u64)> {
         let stops = self.lines("stop");
-        stops.map(|stop| (text(&stop["file"]), stop["line"].as_u64().expect("a line"))).collect()
+        stops
+            .map(|stop| (text(&stop["file"]), stop["line"].as_u64().expect("a line")))
+            .collect()
     }
 
     /// A value of each stop.
     pub fn values(&self, expression: &str) -> Vec<String> {
-        self.lines("stop").map(|stop| text(&stop["values"][expression])).collect()
+        self.lines("stop")
+            .map(|stop| text(&stop["values"][expression]))
+            .collect()
     }
 
     /// The one end of a session.
     pub fn end(&self, session: &Value) -> &Value {
         let mut found = self.lines("end").filter(|end| end["session"] == *session);
-        found.next().unwrap_or_else(|| panic!("no end of {session}"))
+        found
+            .next()
+            .unwrap_or_else(|| panic!("no end of {session}"))
     }
 
     /// All that was written to a stream (`stdout`, `stderr`, `console`), joined.
     pub fn output(&self, category: &str) -> String {
-        let pieces = self.lines("output").filter(|line| line["category"] == category);
+        let pieces = self
+            .lines("output")
+            .filter(|line| line["category"] == category);
         pieces.map(|line| text(&line["text"])).collect()
     }
 
     /// What one session wrote to a stream, joined.
     pub fn output_of(&self, session: &Value, category: &str) -> String {
-        let pieces = self.lines("output").filter(|line| line["category"] == category);
+        let pieces = self
+            .lines("output")
+            .filter(|line| line["category"] == category);
         let own = pieces.filter(|line| line["session"] == *session);
         own.map(|line| text(&line["text"])).collect()
     }
@@ -336,9 +410,12 @@ impl Run {
     /// What all sessions wrote to a stream, as sorted lines: the order between sessions is open.
     pub fn output_lines(&self, category: &str) -> Vec<String> {
         let rows = self.rows();
-        let all = rows.values().map(|row| self.output_of(&row["session"], category));
-        let mut lines: Vec<String> =
-            all.flat_map(|one| one.lines().map(str::to_owned).collect::<Vec<_>>()).collect();
+        let all = rows
+            .values()
+            .map(|row| self.output_of(&row["session"], category));
+        let mut lines: Vec<String> = all
+            .flat_map(|one| one.lines().map(str::to_owned).collect::<Vec<_>>())
+            .collect();
         lines.sort();
         lines
     }
@@ -359,7 +436,11 @@ impl Run {
     pub fn assert_refused(&self, code: i32, words: &[&str]) {
         assert_eq!(self.code, code, "{}", self.stderr());
         for word in words {
-            assert!(self.stderr().contains(word), "no {word:?} in {}", self.stderr());
+            assert!(
+                self.stderr().contains(word),
+                "no {word:?} in {}",
+                self.stderr()
+            );
         }
         assert_eq!(self.lines("session").count(), 0);
         assert!(!self.stderr().contains("panicked"), "{}", self.stderr());
@@ -372,22 +453,38 @@ impl Run {
             let warnings = self.lines("warning").count();
             assert_eq!(self.said.lines.len(), warnings, "nothing was started");
             let told_to_end = self.code > 128 && self.stderr().contains("before the program");
-            assert!([2, 125].contains(&self.code) || told_to_end, "{}: {}", self.code, self.stderr());
+            assert!(
+                [2, 125].contains(&self.code) || told_to_end,
+                "{}: {}",
+                self.code,
+                self.stderr()
+            );
             return;
         }
         let mut known = BTreeSet::new();
         for line in self.lines("session") {
             let parent = line["parent"].as_str();
-            assert!(parent.is_none_or(|parent| known.contains(parent)), "before its parent: {line}");
+            assert!(
+                parent.is_none_or(|parent| known.contains(parent)),
+                "before its parent: {line}"
+            );
             known.insert(text(&line["session"]));
         }
-        let pids: BTreeSet<u64> = rows.values().filter_map(|row| row["pid"].as_u64()).collect();
+        let pids: BTreeSet<u64> = rows
+            .values()
+            .filter_map(|row| row["pid"].as_u64())
+            .collect();
         assert_eq!(pids.len(), rows.len(), "a row for each pid");
         for (id, row) in &rows {
-            let ends = self.lines("end").filter(|end| end["session"] == row["session"]).count();
+            let ends = self
+                .lines("end")
+                .filter(|end| end["session"] == row["session"])
+                .count();
             let counts = row["follow"] == "adopted" || row["follow"] == "helper";
             assert_eq!(ends, usize::from(counts), "ends of {id}");
-            let stops = self.lines("stop").filter(|stop| stop["session"] == row["session"]);
+            let stops = self
+                .lines("stop")
+                .filter(|stop| stop["session"] == row["session"]);
             for (stop, wanted) in stops.zip(1_u64..) {
                 assert_eq!(stop["stop"], wanted, "{stop}");
                 assert!(stop["values"].is_object(), "{stop}");
