@@ -1,7 +1,8 @@
 //! From a launch request to an adapter that is up: the interpreter, debugpy, the adapter's
 //! process and its endpoint. It must not know of sessions; the core asks for the root later.
 
-use super::shell::{Ready, ShellInput, mark};
+use super::shell::roots::mark;
+use super::shell::{Ready, ShellInput};
 use crate::adapter::debugpy::Debugpy as DebugpyPolicy;
 use crate::launch::debugpy::{self, Debugpy};
 use crate::launch::{self, Ambient, Interpreter, Launch, LaunchOptions, shim};
