@@ -2,7 +2,7 @@
 //! that has to be touched, and must not know a rule of the tree.
 
 mod effects;
-mod roots;
+pub(super) mod roots;
 
 use super::EngineConfig;
 use super::connection::{Connection, ConnectionEvent, ConnectionEventKind};

@@ -281,7 +281,9 @@ impl Tree {
             return;
         }
         tree.endpoint = None;
-        if tree.state.is_live() && tree.state != TreeState::Ending {
+        // An adapter that nothing needs any more may go.
+        if tree.state.is_live() && tree.state != TreeState::Ending && self.holds_its_tree(run.root)
+        {
             let (what, words) = message.split_once(';').unwrap_or((message, ""));
             let message = format!(
                 "{what}: its sessions are over, the program runs on without a debugger; {words}"

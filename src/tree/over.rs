@@ -150,7 +150,7 @@ impl Tree {
     }
 
     /// Whether a tree has a live session, or a process that is not let go yet.
-    fn holds_its_tree(&self, root: RowId) -> bool {
+    pub(super) fn holds_its_tree(&self, root: RowId) -> bool {
         self.rows.values().any(|data| {
             data.view.root == root
                 && data.is_live()
@@ -182,12 +182,23 @@ impl Tree {
             return;
         }
         let policy = tree.policy.clone();
-        let late =
-            policy.is_some_and(|policy| alive.iter().any(|seen| policy.will_report(&seen.command)));
         let adapter_up = tree.endpoint.is_some();
+        let late_until = tree.late_until;
+        // What has a row was reported, and let go.
+        let has_row = |seen: &Seen| {
+            let process = Some(seen.process);
+            self.rows.values().any(|data| data.view.process == process)
+        };
+        let late = policy.is_some_and(|policy| {
+            let mut new = alive.iter().filter(|seen| !has_row(seen));
+            new.any(|seen| policy.will_report(&seen.command))
+        });
         if late && adapter_up {
             // It starts up under the debugger and has not reported yet.
-            let until = *tree.late_until.get_or_insert(now.after(LATE));
+            let until = late_until.unwrap_or(now.after(LATE));
+            if let Some(tree) = self.tree_of(run) {
+                tree.late_until = Some(until);
+            }
             if now < until {
                 self.timers.set(now.after(AGAIN), Timer::Survey(run));
                 return;

@@ -17,6 +17,9 @@ impl Shell {
         match effect {
             Effect::Start(run, request) => {
                 self.requests.insert(run, Arc::clone(&request));
+                if let Some(keeper) = &self.keeper {
+                    keeper.mark(&mark(run), true);
+                }
                 tokio::spawn(self.workshop.clone().prepare(run, request));
             }
             Effect::Spawn(run, host, port) => {

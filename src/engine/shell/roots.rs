@@ -98,9 +98,6 @@ impl Shell {
             stdio,
             own_session: true,
         };
-        if let Some(keeper) = &self.keeper {
-            keeper.mark(&mark(run), true);
-        }
         let spawned = spawn::spawn(&plan).map_err(|error| error.to_string())?;
         let Spawned {
             key,
@@ -154,6 +151,6 @@ impl Shell {
 }
 
 /// The value of `DAPTREE_TREE` in the environment of a run's processes.
-pub(super) fn mark(run: Run) -> String {
+pub(in crate::engine) fn mark(run: Run) -> String {
     format!("{}.{}.{}", std::process::id(), run.root, run.number)
 }
