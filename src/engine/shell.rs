@@ -5,6 +5,7 @@ use super::connection::{Connection, ConnectionEvent, ConnectionEventKind};
 use super::front::Front;
 use super::handed::HandedStreams;
 use super::launching::{LastWords, Workshop, with_words};
+use super::leaders::Leaders;
 use super::members::Members;
 use super::streams::Output;
 use super::terminal::Terminal;
@@ -83,6 +84,7 @@ pub(super) struct Shell {
     fronts: BTreeMap<ClientId, Front>,
     requests: BTreeMap<Run, Arc<LaunchRequest>>,
     runs: BTreeMap<Run, RunData>,
+    leaders: Leaders,
     terminals: BTreeMap<RowId, Terminal>,
     handed: HandedStreams,
     output: Output,
@@ -124,6 +126,7 @@ impl Shell {
             fronts: BTreeMap::new(),
             requests: BTreeMap::new(),
             runs: BTreeMap::new(),
+            leaders: Leaders::default(),
             terminals: BTreeMap::new(),
             handed: HandedStreams::default(),
             output,
@@ -373,13 +376,14 @@ impl Shell {
                 }
             }
             Effect::Describe(pid) => {
-                self.next
-                    .push_front(Input::Described(pid, super::members::with_ancestors(pid)));
+                let seen = super::members::with_ancestors(pid, &self.leaders.keys());
+                self.next.push_front(Input::Described(pid, seen));
             }
             Effect::Watch(row, process) => self.watch(row, process),
             Effect::Forget(process) => {
                 if let Some(keeper) = &self.keeper {
                     keeper.remove(process);
+                    self.leaders.let_go(process, keeper);
                 }
             }
             Effect::EndProcesses {
@@ -532,9 +536,15 @@ impl Shell {
         let spawned = spawn::spawn(&plan).map_err(|error| error.to_string())?;
         let Spawned {
             key,
+            leader,
             streams,
             terminal,
         } = spawned;
+        if let Some(leader) = leader {
+            self.leaders.add(run, key, leader, self.keeper.as_ref());
+            // It is for the reaping: how it ends says nothing.
+            drop(self.workshop.reaper.watch(leader));
+        }
         let has_terminal = terminal.is_some();
         if let (Some(handle), Stdio::Pty { columns, rows }) = (terminal, stdio) {
             self.terminals
@@ -593,6 +603,7 @@ impl Shell {
                 keeper.remove(data.adapter);
             }
         }
+        self.leaders.end(Some(run), self.keeper.as_ref());
     }
 
     fn members(&self, processes: &[ProcessKey], whole: Option<Run>) -> Members {
@@ -615,21 +626,27 @@ impl Shell {
             mark: whole.map(mark),
             orphans: self.sole && whole.is_some() && others == 0,
             spared,
+            leaders: self.leaders.keys(),
         }
     }
 
-    /// Ends what is left: adapters, connections, the keeper.
+    /// Ends what is left: adapters, connections, leaders, the keeper.
     async fn finish(mut self) {
         self.connections.clear();
         let runs: Vec<Run> = self.runs.keys().copied().collect();
-        let mut adapters = Vec::new();
+        let mut ours: Vec<ProcessKey> = self.leaders.keys().into_iter().collect();
         for run in runs {
-            if let Some(data) = self.runs.get(&run) {
-                adapters.push(self.workshop.reaper.watch(data.adapter));
-            }
+            ours.extend(self.runs.get(&run).map(|data| data.adapter));
             self.stop_adapter(run);
         }
-        for ended in adapters {
+        self.leaders.end(None, self.keeper.as_ref());
+        let stay = self.leaders.keys();
+        ours.retain(|key| !stay.contains(key));
+        let ends: Vec<_> = ours
+            .into_iter()
+            .map(|key| self.workshop.reaper.watch(key))
+            .collect();
+        for ended in ends {
             let _ = tokio::time::timeout(Duration::from_secs(1), ended).await;
         }
         if let Some(keeper) = self.keeper.take() {
