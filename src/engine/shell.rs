@@ -17,8 +17,8 @@ use crate::process::spawn::{self, SpawnPlan, Spawned, StdinSource, Stdio};
 use crate::process::{ProcessKey, ending};
 use crate::tree::{ConnectionId, Effect, Input, Millis, Prepared, Run, Tree};
 use daptree_model::{
-    ClientId, EngineError, Event, FromEngine, LaunchRequest, ReadOp, Reply, RowId, Stdio as WantedStdio,
-    ToEngine,
+    ClientId, EngineError, Event, FromEngine, LaunchRequest, ReadOp, Reply, RowId,
+    Stdio as WantedStdio, ToEngine,
 };
 use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;

@@ -8,6 +8,8 @@ use ratatui::layout::Rect;
 
 /// The smallest screen that is drawn on, in cells.
 pub const SMALLEST: (u16, u16) = (40, 10);
+/// Rows of the status bar.
+pub const STATUS: u16 = 2;
 /// From this size on most panes are seen at once.
 const WIDE: (u16, u16) = (100, 30);
 /// Columns that programs expect of a terminal: tools such as pytest wrap below.
@@ -79,9 +81,8 @@ pub fn layout(state: &UiState, breakpoints: usize, area: Rect) -> Layout {
     if !fits(size) {
         return Layout::default();
     }
-    let bar = 2;
-    let height = area.height - bar;
-    let status = Rect::new(area.x, area.y + height, area.width, bar);
+    let height = area.height - STATUS;
+    let status = Rect::new(area.x, area.y + height, area.width, STATUS);
     let body = Rect::new(area.x, area.y, area.width, height);
     let mut made = Layout {
         status,

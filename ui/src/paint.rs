@@ -227,9 +227,7 @@ pub fn mend(area: Rect, buffer: &mut Buffer) {
                 }
                 _ => false,
             };
-            if !fits
-                && let Some(cell) = buffer.cell_mut((x, y))
-            {
+            if !fits && let Some(cell) = buffer.cell_mut((x, y)) {
                 cell.set_char(' ');
             }
         }

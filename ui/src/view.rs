@@ -24,6 +24,8 @@ mod status;
 mod tree;
 mod variables;
 
+pub(crate) use dialog::furthest;
+
 /// How things look, and what drawing derives: nothing that a decision hangs on.
 #[derive(Clone, Debug, Default)]
 pub struct Painted {

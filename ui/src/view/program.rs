@@ -19,8 +19,10 @@ pub(super) fn title(scene: &Scene<'_>, room: u16) -> String {
     } else {
         format!(" · {} types into it", key_of(Act::LockTerminal))
     };
-    let room = room.saturating_sub(width(&about)).max(room / 2);
-    cut_middle(name, room) + &about
+    match room.checked_sub(width(&about)) {
+        Some(rest) if width(name) <= rest => format!("{name}{about}"),
+        _ => cut_middle(name, room),
+    }
 }
 
 /// Draws the screen; gives the place of its cursor while the keyboard is the program's.

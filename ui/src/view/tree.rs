@@ -115,7 +115,9 @@ fn draw_row(
         Some((file, at)) => super::place_room(file, at, width(&name) + width(&words), pen.left()),
         None => 0,
     };
-    let place = place.map_or(String::new(), |(file, at)| paint::place(file, at, place_room));
+    let place = place.map_or(String::new(), |(file, at)| {
+        paint::place(file, at, place_room)
+    });
     let spare = pen.left().saturating_sub(width(&name) + 1);
     let most = (pen.left() / 2).max(spare).max(place_room);
     let place = cut(&(words + &place), most);
