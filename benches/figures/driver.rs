@@ -55,7 +55,7 @@ pub fn first_stops(adapter: &Adapter, program: &Program) -> Result<Vec<FirstStop
     while let Some(report) = driver.report(root)? {
         let child = driver.adopt(&report, program)?;
         let stop = driver.event(child, "stopped")?;
-        let thread = stop.message["body"]["threadId"].clone();
+        let thread = stop.field("/body/threadId").clone();
         let arguments = json!({ "threadId": thread, "levels": 1 });
         let frames = driver.call(child, "stackTrace", &arguments)?;
         times.push(FirstStop {
@@ -72,16 +72,22 @@ pub fn first_stops(adapter: &Adapter, program: &Program) -> Result<Vec<FirstStop
 pub fn steps(adapter: &Adapter, program: &Program, count: usize) -> Result<Vec<Duration>> {
     let mut driver = Driver::start(adapter)?;
     let root = driver.launch(adapter, program)?;
-    let mut thread = driver.event(root, "stopped")?.message["body"]["threadId"].clone();
+    let mut thread = driver
+        .event(root, "stopped")?
+        .field("/body/threadId")
+        .clone();
     let mut times = Vec::new();
     for _ in 0..count {
         let began = Instant::now();
         driver.call(root, "next", &json!({ "threadId": thread }))?;
-        thread = driver.event(root, "stopped")?.message["body"]["threadId"].clone();
+        thread = driver
+            .event(root, "stopped")?
+            .field("/body/threadId")
+            .clone();
         let stack = driver.call(root, "stackTrace", &json!({ "threadId": thread }))?;
-        let frame = &stack.message["body"]["stackFrames"][0]["id"];
+        let frame = stack.field("/body/stackFrames/0/id");
         let scopes = driver.call(root, "scopes", &json!({ "frameId": frame }))?;
-        let reference = &scopes.message["body"]["scopes"][0]["variablesReference"];
+        let reference = scopes.field("/body/scopes/0/variablesReference");
         let locals = json!({ "variablesReference": reference });
         driver.call(root, "variables", &locals)?;
         times.push(began.elapsed());
@@ -95,6 +101,13 @@ struct Heard {
     connection: usize,
     at: Instant,
     message: Value,
+}
+
+impl Heard {
+    /// A part of the message, by JSON pointer; `Null` where there is none.
+    fn field(&self, pointer: &str) -> &Value {
+        self.message.pointer(pointer).unwrap_or(&Value::Null)
+    }
 }
 
 struct Driver {
@@ -140,9 +153,9 @@ impl Driver {
             .recv_timeout(LIMIT)
             .context("the adapter does not listen")??;
         let client: Value = serde_json::from_str(&said)?;
-        let client = &client["client"];
-        let port = client["port"]
-            .as_u64()
+        let port = client
+            .pointer("/client/port")
+            .and_then(Value::as_u64)
             .context("the adapter named no port")?;
         let (tell, heard) = channel();
         Ok(Self {
@@ -200,8 +213,8 @@ impl Driver {
     }
 
     fn adopt(&mut self, report: &Heard, program: &Program) -> Result<usize> {
-        let configuration = &report.message["arguments"]["configuration"];
-        let seq = &report.message["seq"];
+        let configuration = report.field("/arguments/configuration");
+        let seq = report.field("/seq");
         let answer = json!({
             "type": "response", "request_seq": seq, "command": "startDebugging",
             "success": true, "body": {},
@@ -209,7 +222,9 @@ impl Driver {
         self.send(report.connection, answer)?;
         let child = self.connect()?;
         let mut arguments = configuration.clone();
-        arguments["redirectOutput"] = false.into();
+        if let Some(fields) = arguments.as_object_mut() {
+            fields.insert("redirectOutput".to_owned(), false.into());
+        }
         self.begin(child, "attach", &arguments, program)?;
         Ok(child)
     }
@@ -234,7 +249,9 @@ impl Driver {
 
     fn send(&mut self, on: usize, mut message: Value) -> Result<i64> {
         self.seq += 1;
-        message["seq"] = self.seq.into();
+        if let Some(fields) = message.as_object_mut() {
+            fields.insert("seq".to_owned(), self.seq.into());
+        }
         let body = message.to_string();
         let stream = self.connections.get_mut(on).context("no such connection")?;
         write!(stream, "Content-Length: {}\r\n\r\n{body}", body.len())?;
@@ -251,9 +268,9 @@ impl Driver {
     fn call(&mut self, on: usize, command: &str, arguments: &Value) -> Result<Heard> {
         let seq = self.ask(on, command, arguments)?;
         let answer = self.next(|heard| {
-            heard.connection == on && (heard.message["request_seq"] == seq || is_over(heard))
+            heard.connection == on && (heard.field("/request_seq") == seq || is_over(heard))
         })?;
-        if answer.message["success"] != true {
+        if answer.field("/success") != true {
             bail!("{command} was refused: {}", answer.message);
         }
         Ok(answer)
@@ -262,11 +279,11 @@ impl Driver {
     fn event(&mut self, on: usize, event: &str) -> Result<Heard> {
         let heard = self.next(|heard| {
             heard.connection == on
-                && (heard.message["event"] == event
-                    || heard.message["success"] == false
+                && (heard.field("/event") == event
+                    || heard.field("/success") == false
                     || is_over(heard))
         })?;
-        if heard.message["event"] != event {
+        if heard.field("/event") != event {
             bail!("there was no {event}: {}", heard.message);
         }
         Ok(heard)
@@ -275,11 +292,11 @@ impl Driver {
     /// The next child; `None` when the program is over.
     fn report(&mut self, root: usize) -> Result<Option<Heard>> {
         let heard = self.next(|heard| {
-            heard.message["command"] == "startDebugging"
+            heard.field("/command") == "startDebugging"
                 || (heard.connection == root
-                    && (heard.message["event"] == "terminated" || is_over(heard)))
+                    && (heard.field("/event") == "terminated" || is_over(heard)))
         })?;
-        Ok((heard.message["command"] == "startDebugging").then_some(heard))
+        Ok((heard.field("/command") == "startDebugging").then_some(heard))
     }
 
     fn next(&mut self, wanted: impl Fn(&Heard) -> bool) -> Result<Heard> {

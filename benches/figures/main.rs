@@ -26,6 +26,7 @@ use terminal::Screen;
 
 /// Children of one run of a tree.
 const CHILDREN: usize = 6;
+/// Steps of one round.
 const STEPS: usize = 200;
 const KEYS: usize = 1_000;
 const IDLE: Duration = Duration::from_secs(10);
@@ -77,7 +78,7 @@ fn main() -> Result<ExitCode> {
         add(start(&setting, &ears, rounds * 2)?);
     }
     if wanted("steps") {
-        add(steps(&setting)?);
+        add(steps(&setting, rounds)?);
     }
     if wanted("screen") {
         add(screen(&setting, rounds * 3)?);
@@ -169,10 +170,14 @@ fn start(setting: &Setting, ears: &Ears, rounds: usize) -> Result<Vec<Figure>> {
     ])
 }
 
-fn steps(setting: &Setting) -> Result<Vec<Figure>> {
+fn steps(setting: &Setting, rounds: usize) -> Result<Vec<Figure>> {
     let program = setting::steps()?;
-    let floor = Times::new(driver::steps(&setting.adapter(true), &program, STEPS)?);
-    let ours = Times::new(product::steps(setting, &program, STEPS)?);
+    let (mut floor, mut ours) = (Vec::new(), Vec::new());
+    for _ in 0..rounds {
+        floor.extend(driver::steps(&setting.adapter(true), &program, STEPS)?);
+        ours.extend(product::steps(setting, &program, STEPS)?);
+    }
+    let (floor, ours) = (Times::new(floor), Times::new(ours));
     let beside = format!("{}; bare driver {}", ours.spread(), floor.spread());
     let value = ours.percentile(50);
     let what = "step over → stack and variables in the snapshot";
@@ -200,6 +205,7 @@ fn screen(setting: &Setting, rounds: usize) -> Result<Vec<Figure>> {
         .collect::<Result<Vec<_>>>()?;
     let keys = Times::new(keys);
     screen.wait_for("1 stopped")?;
+    let before = screen.cpu()?.as_secs_f64();
     let idle = screen.idle(IDLE)?;
     Ok(vec![
         Figure {
@@ -228,7 +234,7 @@ fn screen(setting: &Setting, rounds: usize) -> Result<Vec<Figure>> {
             value: idle.cpu,
             bar: Some(0.5),
             unit: " % of a core",
-            beside: "the same 10 s".to_owned(),
+            beside: format!("the same 10 s; {before:.2} s of it before"),
         },
     ])
 }

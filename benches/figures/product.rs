@@ -126,7 +126,7 @@ pub fn start(setting: &Setting, ears: &Ears) -> Result<Start> {
         let line = |way, what| {
             frames(&heard, way, what)
                 .first()
-                .cloned()
+                .copied()
                 .cloned()
                 .with_context(|| format!("no {what}"))
         };

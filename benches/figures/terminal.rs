@@ -156,7 +156,7 @@ impl Screen {
     }
 
     /// Processor time of all threads so far.
-    fn cpu(&self) -> Result<Duration> {
+    pub fn cpu(&self) -> Result<Duration> {
         let mut nanoseconds = 0;
         for task in fs::read_dir(format!("/proc/{}/task", self.pid()?))? {
             // A thread that has ended meanwhile costs nothing more.

@@ -36,6 +36,7 @@ impl RowData {
         self.releasing = false;
         self.adapter_breakpoints.clear();
         self.resuming = None;
+        self.passing = None;
         self.hold = false;
         self.fell_at = None;
         self.terminated = false;

@@ -375,25 +375,3 @@ fn what_is_invalidated_while_a_stop_arrives_does_not_lose_it() {
     bench.pass(2_100);
     assert_eq!(bench.row(root).state, RowState::Paused);
 }
-
-#[test]
-fn the_end_by_an_exception_that_is_made_for_it_is_no_stop() {
-    for (filter, state) in [
-        ("userUnhandled", RowState::Running),
-        ("raised", RowState::Paused),
-    ] {
-        let (mut bench, root) = Bench::launched_with(|request| {
-            request.exceptions = vec![filter.to_owned()];
-        });
-        bench.silent.insert("exceptionInfo");
-        bench.silent.insert("stackTrace");
-        bench.stop(root, "exception", "/p/main.py", 3);
-        let body = json!({ "exceptionId": "SystemExit", "breakMode": "always" });
-        bench.answer("exceptionInfo", Ok(body));
-        bench.answer("stackTrace", Ok(json!({ "stackFrames": [] })));
-        assert_eq!(bench.row(root).state, state, "{filter}");
-        let passed = state == RowState::Running;
-        assert_eq!(bench.count("continue"), usize::from(passed));
-        assert_eq!(bench.row(root).stop.0, u32::from(!passed));
-    }
-}
