@@ -474,7 +474,11 @@ fn open_variable(state: &mut UiState, at: &Context<'_>) {
 }
 
 fn lock(state: &mut UiState, snapshot: &Snapshot) {
-    if terminal_root(state, snapshot).is_some() {
+    let root = terminal_root(state, snapshot);
+    if root.is_some() && !snapshot.is_live() {
+        state.show(Pane::Terminal);
+        state.hint("all has ended: nobody reads what is typed");
+    } else if root.is_some() {
         state.show(Pane::Terminal);
         state.locked = true;
     } else {

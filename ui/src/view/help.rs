@@ -50,9 +50,9 @@ fn texts(ascii: bool, columns: u16) -> Vec<(String, String)> {
         // A no-break space keeps a sign with its word.
         let text: Vec<String> = group
             .iter()
-            .map(|(sign, word)| format!("{sign} {word}").replace(' ', "\u{a0}"))
+            .map(|(sign, word)| format!("{sign} {word}  ").replace(' ', "\u{a0}"))
             .collect();
-        put(title, &text.join("  "));
+        put(title, &text.join(" "));
     }
     for (_, text) in &mut out {
         *text = text.replace('\u{a0}', " ");

@@ -32,7 +32,7 @@ pub(super) fn title(scene: &Scene<'_>, room: u16) -> String {
         let _ = write!(out, " · {dropped} dropped");
     }
     if state.left > 0 {
-        let _ = write!(out, " · from column {}", state.left + 1);
+        let _ = write!(out, " · column {}", state.left + 1);
     }
     let room = room.saturating_sub(width(&out)).max(room / 2);
     cut_middle(whose, room) + &out
@@ -56,7 +56,7 @@ pub(super) fn draw(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
         let text = if scene.state.output.whole_tree {
             "no output yet"
         } else {
-            "no output of this session yet; T shows the whole tree's"
+            "this session has printed nothing; T shows the whole tree's output"
         };
         super::empty(scene, area, buffer, text);
         return;

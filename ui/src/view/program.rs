@@ -16,6 +16,8 @@ pub(super) fn title(scene: &Scene<'_>, room: u16) -> String {
         .map_or("", |row| row.name.as_str());
     let about = if scene.state.locked {
         " · typing, Ctrl-] ends it".to_owned()
+    } else if !scene.snapshot.is_live() {
+        " · ended".to_owned()
     } else {
         format!(" · {} types into it", key_of(Act::LockTerminal))
     };

@@ -22,7 +22,7 @@ pub(super) fn title(scene: &Scene<'_>, room: u16) -> String {
     };
     let scrolled = match scene.state.source.left {
         0 => String::new(),
-        left => format!(" · from column {}", left + 1),
+        left => format!(" · column {}", left + 1),
     };
     let room = room.saturating_sub(width(&scrolled));
     cut_start(scene.short(&key.path), room) + &scrolled
