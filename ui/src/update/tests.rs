@@ -183,7 +183,7 @@ fn notices_are_shown_once_and_stay_in_their_list() {
     desk.publish();
     assert_eq!(message(&desk), "");
     desk.keys("!kk");
-    assert_eq!(desk.state.dialog, Some(Dialog::Notices(2)));
+    assert_eq!(desk.state.dialog, Some(Dialog::Notices(0)));
     desk.keys("q");
     assert_eq!(desk.state.dialog, None);
 }
