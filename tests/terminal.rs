@@ -307,10 +307,13 @@ fn a_worker_and_the_root_that_are_killed_are_said() {
     process::send(first, Signal::KILL);
     terminal.until_shown(&["1 stopped · 1 running · 1 ended", "SIGKILL"]);
     process::send(scene.process_with("debugpy_launcher.py").pid, Signal::KILL);
-    // The root led the session of its terminal, so that the kernel hangs up on the rest.
-    terminal.until_shown(&["3 ended", "SIGHUP", "all has ended"]);
-    terminal.press("q");
-    assert_eq!(terminal.leave(), 137);
+    terminal.until_shown(&["1 stopped · 2 ended"]);
+    // The one that is left is still debugged.
+    terminal.press("}");
+    terminal.until_line(&["leaf.py:6", "breakpoint · stop 1"]);
+    terminal.press("n");
+    terminal.until_line(&["leaf.py:7", "step · stop 2"]);
+    assert_eq!(quit(&mut terminal), 137);
     scene.assert_nothing_left(LEFT);
 }
 

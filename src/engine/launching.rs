@@ -21,13 +21,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::io::AsyncBufReadExt;
 use tokio::net::unix::pipe;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 
 /// How long the adapter may take to say where it listens.
 const ADAPTER: Duration = Duration::from_secs(20);
 /// How much of the adapter's own words is kept for an error message, in bytes.
 const LAST_WORDS: usize = 4_096;
+/// How long they are waited for once the adapter has ended.
+const LAST_WORDS_WITHIN: Duration = Duration::from_millis(500);
 
 /// What a launch is prepared with.
 #[derive(Clone, Debug)]
@@ -40,11 +42,27 @@ pub(super) struct Workshop {
 
 /// The last words of an adapter.
 #[derive(Clone, Debug, Default)]
-pub(super) struct LastWords(Arc<Mutex<Vec<u8>>>);
+pub(super) struct LastWords {
+    kept: Arc<Mutex<Vec<u8>>>,
+    /// Its other side is dropped when nothing more can come.
+    open: Option<watch::Receiver<()>>,
+}
 
 impl LastWords {
+    /// Waits until all is there that an adapter which ended has said.
+    pub(super) async fn complete(&self) {
+        let Some(mut open) = self.open.clone() else {
+            return;
+        };
+        // A child that it left behind may keep its streams open.
+        let _ = timeout(LAST_WORDS_WITHIN, async {
+            while open.changed().await.is_ok() {}
+        })
+        .await;
+    }
+
     fn add(&self, bytes: &[u8]) {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.extend_from_slice(bytes);
         let surplus = kept.len().saturating_sub(LAST_WORDS);
         kept.drain(..surplus);
@@ -52,7 +70,7 @@ impl LastWords {
 
     /// What it said last, for people; empty when it said nothing.
     pub(super) fn text(&self) -> String {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         String::from_utf8_lossy(&kept).trim().to_owned()
     }
 }
@@ -188,9 +206,14 @@ impl Workshop {
         let spawned = spawn::spawn(&plan)
             .map_err(|error| format!("the debug adapter could not be started: {error}"))?;
         let Spawned { key, streams, .. } = spawned;
-        let words = LastWords::default();
+        let (open, closed) = watch::channel(());
+        let words = LastWords {
+            open: Some(closed),
+            ..LastWords::default()
+        };
+        let open = Arc::new(open);
         for stream in streams {
-            tokio::spawn(keep_words(stream, words.clone(), run));
+            tokio::spawn(keep_words(stream, words.clone(), Arc::clone(&open), run));
         }
         Ok((key, words))
     }
@@ -216,6 +239,7 @@ impl Workshop {
                 with_words(format!("the debug adapter did not say where it listens within {seconds} s"), words)
             })?,
             status = ended => {
+                words.complete().await;
                 return Err(with_words(format!("the debug adapter ended at its start ({status:?})"), words));
             }
         };
@@ -237,7 +261,12 @@ pub(super) fn with_words(message: String, words: &LastWords) -> String {
     }
 }
 
-async fn keep_words(mut stream: OutputStream, words: LastWords, run: Run) {
+async fn keep_words(
+    mut stream: OutputStream,
+    words: LastWords,
+    _open: Arc<watch::Sender<()>>,
+    run: Run,
+) {
     while let Ok(Some(bytes)) = stream.read_chunk().await {
         tracing::debug!(root = %run.root, "adapter: {}", String::from_utf8_lossy(&bytes).trim_end());
         words.add(&bytes);

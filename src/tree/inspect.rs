@@ -40,6 +40,7 @@ impl RowData {
         self.hold = false;
         self.fell_at = None;
         self.terminated = false;
+        self.found_alive = 0;
         self.named = false;
         self.naming = false;
         self.entering = false;

@@ -221,6 +221,7 @@ impl Tree {
         if let (ConnectionRole::Session, Some(data)) = (role, self.rows.get_mut(&row)) {
             data.connection = Some(connection);
             data.terminated = false;
+            data.found_alive = 0;
         }
         let name = format!("{row}{connection}");
         self.effect(Effect::Connect {

@@ -8,6 +8,9 @@ use daptree_model::{Follow, RowId, RowState};
 
 /// How long after the end of its session a process may still live before it is looked at, in ms.
 const LINGER: u64 = 1_500;
+/// So often a process has to be found alive and unchanged before it counts as running on: under a
+/// debugger the end of a process takes long on a machine that is busy.
+const LOOKS: u32 = 4;
 
 impl Tree {
     /// `terminated`: the session is over. The process is over when the kernel says so.
@@ -95,6 +98,14 @@ impl Tree {
         if identity.command == view.command {
             if view.state == RowState::Failed {
                 return;
+            }
+            if let Some(data) = self.rows.get_mut(&row) {
+                data.found_alive += 1;
+                if data.found_alive < LOOKS {
+                    let again = Timer::Linger(row, ConnectionId(0));
+                    self.timers.set(self.now.after(LINGER), again);
+                    return;
+                }
             }
             self.change_row(row, |view| {
                 view.follow = Follow::Released;

@@ -21,6 +21,8 @@ pub(super) struct RowData {
     pub releasing: bool,
     /// The adapter said that the session is over.
     pub terminated: bool,
+    /// How often its process was found alive and unchanged since then.
+    pub found_alive: u32,
     /// The program itself named it.
     pub named: bool,
     /// The name was asked for and not answered yet.
@@ -73,6 +75,7 @@ impl RowData {
             adopt_by: None,
             releasing: false,
             terminated: false,
+            found_alive: 0,
             named: false,
             naming: false,
             entering: false,

@@ -31,6 +31,7 @@ impl Shell {
                 }
                 daptree_model::EndStatus::Unknown => "for an unknown reason".to_owned(),
             };
+            words.complete().await;
             let message = with_words(format!("the debug adapter ended {how}"), &words);
             let input = Input::AdapterGone(run, message);
             let _ = inputs.send(ShellInput::Core(input)).await;
