@@ -7,6 +7,7 @@ mod files;
 mod front;
 mod handed;
 mod launching;
+mod leaders;
 mod members;
 mod shell;
 mod streams;

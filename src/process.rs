@@ -8,6 +8,7 @@
 //! | `table` | what `/proc` says about a process |
 //! | `pidfd` | a handle that can never mean another process |
 //! | `children` | which child belongs to whom, so that nobody reaps another's |
+//! | `leader` | what stands between daptree and a program on a terminal |
 //! | `limits` | how many descriptors may be open |
 //! | `exit`, `reaper` | how a process ended |
 //! | `resolve`, `spawn` | argv → file, and its start |
@@ -29,6 +30,8 @@ pub mod exit;
 pub mod keeper;
 #[cfg(unix)]
 mod kernel;
+#[cfg(target_os = "linux")]
+mod leader;
 #[cfg(unix)]
 pub mod limits;
 #[cfg(target_os = "linux")]

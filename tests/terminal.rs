@@ -141,7 +141,7 @@ fn a_program_reads_what_is_typed_into_its_terminal() {
     scene.write(
         "asks.py",
         "import os, sys\n\
-         name = input('name? ')\n\
+         name = input('na' 'me? ')\n\
          size = os.get_terminal_size()\n\
          print('hello', name, sys.stdin.isatty(), sys.stdout.isatty())\n\
          print('columns', size.columns, 'rows', size.lines)\n\

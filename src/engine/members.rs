@@ -18,8 +18,10 @@ pub(super) struct Members {
     /// Also everything below this process but `spared`: orphans with a cleaned environment that
     /// were handed to us.
     pub orphans: bool,
-    /// Our own: adapters and the keeper.
+    /// Our own, with all below them: adapters and the keeper.
     pub spared: BTreeSet<u32>,
+    /// Our own, but what is below them is the tree's: the leaders of the terminals.
+    pub leaders: BTreeSet<ProcessKey>,
 }
 
 impl Members {
@@ -43,7 +45,10 @@ impl Members {
             let below = table::descendants(&[std::process::id()]);
             found.extend(below.into_iter().filter(|key| !ours.contains(key)));
         }
-        found.retain(|key| !self.spared.contains(&key.pid) && key.pid != std::process::id());
+        found.retain(|key| {
+            let ours = self.spared.contains(&key.pid) || self.leaders.contains(key);
+            !ours && key.pid != std::process::id()
+        });
         found
             .into_iter()
             .filter(|key| table::is_alive(*key))
@@ -59,12 +64,13 @@ impl Members {
     }
 }
 
-/// A process and its ancestors upward, up to this process; empty when it is gone.
-pub(super) fn with_ancestors(pid: u32) -> Vec<Seen> {
+/// A process and its ancestors upward, up to this process or the leader of a terminal; empty when
+/// it is gone.
+pub(super) fn with_ancestors(pid: u32, leaders: &BTreeSet<ProcessKey>) -> Vec<Seen> {
     let mut out = Vec::new();
     let mut next = pid;
     while out.len() < ANCESTORS && next > 1 && next != std::process::id() {
-        let Some(found) = seen(next) else {
+        let Some(found) = seen(next).filter(|found| !leaders.contains(&found.process)) else {
             break;
         };
         next = found.parent;

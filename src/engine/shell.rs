@@ -9,6 +9,7 @@ use super::connection::{Connection, ConnectionEvent, ConnectionEventKind};
 use super::front::Front;
 use super::handed::HandedStreams;
 use super::launching::{LastWords, Workshop};
+use super::leaders::Leaders;
 use super::streams::Output;
 use super::terminal::Terminal;
 use crate::launch::Launch;
@@ -81,6 +82,7 @@ pub(super) struct Shell {
     fronts: BTreeMap<ClientId, Front>,
     requests: BTreeMap<Run, Arc<LaunchRequest>>,
     runs: BTreeMap<Run, RunData>,
+    leaders: Leaders,
     terminals: BTreeMap<RowId, Terminal>,
     handed: HandedStreams,
     output: Output,
@@ -122,6 +124,7 @@ impl Shell {
             fronts: BTreeMap::new(),
             requests: BTreeMap::new(),
             runs: BTreeMap::new(),
+            leaders: Leaders::default(),
             terminals: BTreeMap::new(),
             handed: HandedStreams::default(),
             output,
@@ -332,18 +335,23 @@ impl Shell {
         }
     }
 
-    /// Ends what is left: adapters, connections, the keeper.
+    /// Ends what is left: adapters, connections, leaders, the keeper.
     async fn finish(mut self) {
         self.connections.clear();
         let runs: Vec<Run> = self.runs.keys().copied().collect();
-        let mut adapters = Vec::new();
+        let mut ours: Vec<ProcessKey> = self.leaders.keys().into_iter().collect();
         for run in runs {
-            if let Some(data) = self.runs.get(&run) {
-                adapters.push(self.workshop.reaper.watch(data.adapter));
-            }
+            ours.extend(self.runs.get(&run).map(|data| data.adapter));
             self.stop_adapter(run);
         }
-        for ended in adapters {
+        self.leaders.end(None, self.keeper.as_ref());
+        let stay = self.leaders.keys();
+        ours.retain(|key| !stay.contains(key));
+        let ends: Vec<_> = ours
+            .into_iter()
+            .map(|key| self.workshop.reaper.watch(key))
+            .collect();
+        for ended in ends {
             let _ = tokio::time::timeout(Duration::from_secs(1), ended).await;
         }
         if let Some(keeper) = self.keeper.take() {

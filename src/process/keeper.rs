@@ -129,7 +129,7 @@ impl Kept {
 /// The keeper's `main`: returns its exit status, 0 when nothing is left that should have ended.
 /// Call it first of all in the process: it closes every descriptor above 2.
 pub fn keeper_main() -> i32 {
-    kernel::close_inherited();
+    kernel::close_from(3);
     kernel::ignore_ending_signals();
     let mut kept = Kept::default();
     // A line that is no message is of another version: the others still count. A read error is

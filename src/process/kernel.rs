@@ -78,7 +78,9 @@ pub enum ChildSetup {
     OwnSession,
     /// As `OwnSession`, and deaf to the signals that [`ignore_ending_signals`] names.
     OwnSessionDeaf,
-    /// Lead a session of its own whose controlling terminal is descriptor 0.
+    /// Be in the foreground of a session of its own whose controlling terminal is descriptor 0;
+    /// the child that `Command` knows is the leader of that session.
+    #[cfg(target_os = "linux")]
     OwnTerminal,
 }
 
@@ -116,11 +118,13 @@ pub fn before_exec(command: &mut Command, setup: ChildSetup) {
         if setup == ChildSetup::OwnSessionDeaf {
             ignore_ending_signals();
         }
-        if setup != ChildSetup::Same {
-            rustix::process::setsid()?;
-        }
-        if setup == ChildSetup::OwnTerminal {
-            rustix::process::ioctl_tiocsctty(rustix::stdio::stdin())?;
+        match setup {
+            ChildSetup::Same => {}
+            ChildSetup::OwnSession | ChildSetup::OwnSessionDeaf => {
+                rustix::process::setsid()?;
+            }
+            #[cfg(target_os = "linux")]
+            ChildSetup::OwnTerminal => super::leader::step_aside()?,
         }
         Ok(())
     };
@@ -148,12 +152,91 @@ pub fn ignore_ending_signals() {
     }
 }
 
-/// Closes every descriptor above 2. Only for a process that has opened none itself.
+/// Closes every descriptor from `first` on. Only for a process that uses none of them.
 #[cfg(target_os = "linux")]
-pub fn close_inherited() {
-    // SAFETY: the caller owns no descriptor yet, so no one's descriptor is closed under them.
+pub fn close_from(first: u32) {
+    // SAFETY: the caller owns none of them, so no one's descriptor is closed under them.
     unsafe {
-        libc::syscall(libc::SYS_close_range, 3_u32, u32::MAX, 0_u32);
+        libc::syscall(libc::SYS_close_range, first, u32::MAX, 0_u32);
+    }
+}
+
+#[cfg(target_os = "linux")]
+pub use leading::{await_hangup, exit, fork, hold_hangup, ignore, restore};
+
+/// For [`super::leader`], which runs between `fork` and `exec`.
+#[cfg(target_os = "linux")]
+mod leading {
+    use rustix::process::{Pid, Signal};
+    use std::io;
+
+    /// Splits this process: the child's pid in the parent, `None` in the child. Only where there
+    /// is one thread, as between `fork` and `exec`; `libc::fork` takes locks, this takes none.
+    pub fn fork() -> io::Result<Option<Pid>> {
+        let flags = libc::c_long::from(libc::SIGCHLD);
+        let (first, second) = if cfg!(target_arch = "s390x") {
+            (0, flags)
+        } else {
+            (flags, 0)
+        };
+        let none: libc::c_long = 0;
+        // SAFETY: without `CLONE_VM` the child has memory of its own, a copy of ours with its
+        // stack; there is no other thread that could hold a lock in it.
+        let pid = unsafe { libc::syscall(libc::SYS_clone, first, second, none, none, none) };
+        match i32::try_from(pid) {
+            Ok(pid) if pid >= 0 => Ok(Pid::from_raw(pid)),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+
+    /// Makes this process deaf to `signal`.
+    pub fn ignore(signal: Signal) {
+        // SAFETY: `SIG_IGN` runs no code of ours.
+        unsafe {
+            libc::signal(signal.as_raw(), libc::SIG_IGN);
+        }
+    }
+
+    /// Gives `signal` its default effect.
+    pub fn restore(signal: Signal) {
+        // SAFETY: `SIG_DFL` runs no code of ours.
+        unsafe {
+            libc::signal(signal.as_raw(), libc::SIG_DFL);
+        }
+    }
+
+    fn hangup() -> libc::sigset_t {
+        // SAFETY: `sigset_t` is a plain C type, initialized by `sigemptyset`; both calls write to
+        // nothing else and are async-signal-safe.
+        unsafe {
+            let mut set: libc::sigset_t = std::mem::zeroed();
+            libc::sigemptyset(&raw mut set);
+            libc::sigaddset(&raw mut set, libc::SIGHUP);
+            set
+        }
+    }
+
+    /// Keeps SIGHUP for [`await_hangup`].
+    pub fn hold_hangup() {
+        let set = hangup();
+        // SAFETY: reads the initialized set only; async-signal-safe.
+        unsafe {
+            libc::sigprocmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut());
+        }
+    }
+
+    /// Waits for a SIGHUP, which has to be held; returns at once when one came before.
+    pub fn await_hangup() {
+        let set = hangup();
+        let mut signal = 0;
+        // SAFETY: reads the initialized set and writes to `signal`, both ours.
+        while unsafe { libc::sigwait(&raw const set, &raw mut signal) } == libc::EINTR {}
+    }
+
+    /// Ends this process at once: nothing of what the engine registered is run.
+    pub fn exit(status: i32) -> ! {
+        // SAFETY: has no preconditions, and is async-signal-safe.
+        unsafe { libc::_exit(status) }
     }
 }
 

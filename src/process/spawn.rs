@@ -55,11 +55,15 @@ pub enum StdinSource {
     Inherit,
 }
 
-/// A program that was started. Watch its key: nothing else reaps it.
+/// A program that was started. Watch both keys: nothing else reaps them.
 #[derive(Debug)]
 pub struct Spawned {
     /// Its identity.
     pub key: ProcessKey,
+    /// The leader of its session, when it has a terminal: its parent, which outlives it. Kill it
+    /// when nothing of the program is left; it ends by itself when the program has ended and the
+    /// terminal is closed.
+    pub leader: Option<ProcessKey>,
     /// What it writes: one terminal, or standard output and standard error.
     pub streams: Vec<OutputStream>,
     /// Its keyboard, when it has a terminal.
@@ -108,12 +112,20 @@ pub fn spawn(plan: &SpawnPlan) -> Result<Spawned, SpawnError> {
     let child = children::spawn_ours(|| command.spawn(), |child| Some(child.id()))
         .map_err(|error| explain(&path, &plan.cwd, error))?;
     // It cannot be gone: a child that nobody waits for stays at least as a zombie.
-    let key = table::key_of(child.id()).unwrap_or(ProcessKey {
+    let child = table::key_of(child.id()).unwrap_or(ProcessKey {
         pid: child.id(),
         start: 0,
     });
+    let (key, leader) = if terminal.is_some() {
+        let gone = || io::Error::other("it was gone at once, with the leader of its session");
+        let root = table::program_of(child.pid).ok_or_else(gone);
+        (root.map_err(resource("a process"))?, Some(child))
+    } else {
+        (child, None)
+    };
     Ok(Spawned {
         key,
+        leader,
         streams,
         terminal,
     })
@@ -197,7 +209,7 @@ mod tests {
     #[tokio::test]
     async fn a_terminal_is_a_controlling_terminal_of_the_given_size() {
         let script = "import os,sys\n\
-            print([os.isatty(fd) for fd in (0, 1, 2)], os.get_terminal_size(), os.getsid(0) == os.getpid(),\n      \
+            print([os.isatty(fd) for fd in (0, 1, 2)], os.get_terminal_size(), os.getsid(0) == os.getppid(),\n      \
             os.tcgetpgrp(0) == os.getpgrp(), os.ttyname(2) == os.ttyname(0), os.path.exists('/dev/tty') and bool(open('/dev/tty')))\n\
             sys.exit(6)";
         let mut it = spawn(&plan(&["python3", "-c", script], PTY)).unwrap();
@@ -208,7 +220,6 @@ mod tests {
         );
         assert_eq!(it.streams[0].stream, StreamKind::Terminal);
         assert_eq!(ended(it.key).await, EndStatus::Exited(6));
-        assert_eq!(table::key_of(it.key.pid), None, "the watch has reaped it");
     }
 
     #[tokio::test]

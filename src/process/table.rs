@@ -136,9 +136,35 @@ pub fn marked(mark: &str) -> Vec<ProcessKey> {
         .collect()
 }
 
+/// The living processes of the session that `leader` leads or has led, the leader left out.
+pub fn led_by(leader: ProcessKey) -> Vec<ProcessKey> {
+    session(leader.pid)
+        .filter(|stat| !has_ended(stat.state))
+        .filter_map(|stat| key_in(&stat))
+        .collect()
+}
+
+/// The program that the leader of a terminal started: its one child, zombies included.
+pub(super) fn program_of(leader: u32) -> Option<ProcessKey> {
+    let child = children_of(leader).into_iter().next();
+    // A leader that was killed has no child any more, but its session is still known by it.
+    let child = child.or_else(|| session(leader).find(|stat| stat.pgrp == stat.pid));
+    key_in(&child?)
+}
+
+fn session(leader: u32) -> impl Iterator<Item = Stat> {
+    let of_leader = move |pid: i32| u32::try_from(pid) == Ok(leader);
+    every_stat().filter(move |stat| of_leader(stat.session) && !of_leader(stat.pid))
+}
+
 /// The children of this process, zombies included.
 pub(super) fn own_children() -> Vec<Stat> {
-    let listed = fs::read_dir("/proc/self/task").ok().and_then(|tasks| {
+    children_of(std::process::id())
+}
+
+fn children_of(parent: u32) -> Vec<Stat> {
+    let tasks = fs::read_dir(format!("/proc/{parent}/task")).ok();
+    let listed = tasks.and_then(|tasks| {
         let mut pids: Vec<u32> = Vec::new();
         for task in tasks.flatten() {
             let text = fs::read_to_string(task.path().join("children")).ok()?;
@@ -151,8 +177,9 @@ pub(super) fn own_children() -> Vec<Stat> {
     });
     // Kernels built without the `children` files, and a thread that ended while we read.
     let Some(pids) = listed else {
-        let us = i32::try_from(std::process::id()).unwrap_or(0);
-        return every_stat().filter(|stat| stat.ppid == us).collect();
+        return every_stat()
+            .filter(|stat| u32::try_from(stat.ppid) == Ok(parent))
+            .collect();
     };
     pids.into_iter().filter_map(stat).collect()
 }

@@ -93,6 +93,9 @@ impl Tree {
         if entry {
             // An attach has no stop at entry: a pause that is asked for before the program runs
             // is one.
+            if let Some(data) = self.rows.get_mut(&row) {
+                data.entering = true;
+            }
             let arguments = json!({ "threadId": 1 });
             self.ask(connection, "pause", arguments, Asked::Pause, limit, None);
         }

@@ -42,6 +42,7 @@ impl RowData {
         self.terminated = false;
         self.named = false;
         self.naming = false;
+        self.entering = false;
         self.arriving = None;
         self.shown = None;
         self.begin_inspect(StopNumber(0));

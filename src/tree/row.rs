@@ -25,6 +25,8 @@ pub(super) struct RowData {
     pub named: bool,
     /// The name was asked for and not answered yet.
     pub naming: bool,
+    /// Its next stop is the one at entry.
+    pub entering: bool,
     /// A stop whose place is not known yet.
     pub arriving: Option<Stop>,
     /// What is fetched for the present stop.
@@ -73,6 +75,7 @@ impl RowData {
             terminated: false,
             named: false,
             naming: false,
+            entering: false,
             arriving: None,
             inspect: Inspect::default(),
             shown: None,

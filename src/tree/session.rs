@@ -110,7 +110,7 @@ impl Tree {
             .and_then(|data| data.connection)
             .is_some_and(|now| now != connection);
         match pending.what {
-            Asked::Breakpoints { .. } | Asked::Name if of_another => {}
+            Asked::Breakpoints { .. } | Asked::Name | Asked::Pass(_) if of_another => {}
             Asked::Initialize => match result {
                 Ok(response) => self.capable(connection, row, response),
                 Err(EngineError::Gone(_)) => {}
@@ -138,7 +138,6 @@ impl Tree {
             }
             Asked::Streams => self.streams_taken(connection, row, &result),
             Asked::ConfigurationDone | Asked::Disconnect | Asked::Nothing => {}
-            Asked::Pass(_) if of_another => {}
             Asked::Pass(pass) => {
                 let refused = matches!(result, Err(EngineError::Refused { .. }));
                 self.exit_passed(row, pass, refused);

@@ -106,7 +106,38 @@ impl Tree {
                 }
             }
         }
+        if self.enters(row) {
+            return;
+        }
         self.arrive(row);
+    }
+
+    /// Makes the pause at entry a stop at the first line. Python 3.11 pauses before it, on a line 0
+    /// that nobody wrote: one step more. Says whether there is such a step to wait for.
+    fn enters(&mut self, row: RowId) -> bool {
+        let Some(data) = self.rows.get_mut(&row).filter(|data| data.entering) else {
+            return false;
+        };
+        let shown = data.view.stop;
+        let Some(stop) = &mut data.arriving else {
+            return false;
+        };
+        if !matches!(stop.reason.as_str(), "pause" | "step") {
+            data.entering = false;
+            return false;
+        }
+        let before_all =
+            stop.reason == "pause" && stop.place.as_ref().is_some_and(|at| at.line == 0);
+        if !before_all {
+            data.entering = false;
+            "entry".clone_into(&mut stop.reason);
+            return false;
+        }
+        let arguments = json!({ "threadId": stop.thread });
+        data.arriving = None;
+        data.begin_inspect(shown);
+        self.ask_row(row, "next", arguments, Asked::Nothing, None);
+        true
     }
 
     pub(super) fn arrival_timed_out(&mut self, row: RowId, stop: u32) {

@@ -55,13 +55,14 @@ impl Shell {
                 }
             }
             Effect::Describe(pid) => {
-                self.next
-                    .push_front(Input::Described(pid, members::with_ancestors(pid)));
+                let seen = members::with_ancestors(pid, &self.leaders.keys());
+                self.next.push_front(Input::Described(pid, seen));
             }
             Effect::Watch(row, process) => self.watch(row, process),
             Effect::Forget(process) => {
                 if let Some(keeper) = &self.keeper {
                     keeper.remove(process);
+                    self.leaders.let_go(process, keeper);
                 }
             }
             Effect::EndProcesses {
@@ -161,6 +162,7 @@ impl Shell {
             mark: whole.map(mark),
             orphans: self.sole && whole.is_some() && others == 0,
             spared,
+            leaders: self.leaders.keys(),
         }
     }
 }

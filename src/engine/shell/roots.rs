@@ -101,9 +101,15 @@ impl Shell {
         let spawned = spawn::spawn(&plan).map_err(|error| error.to_string())?;
         let Spawned {
             key,
+            leader,
             streams,
             terminal,
         } = spawned;
+        if let Some(leader) = leader {
+            self.leaders.add(run, key, leader, self.keeper.as_ref());
+            // It is for the reaping: how it ends says nothing.
+            drop(self.workshop.reaper.watch(leader));
+        }
         let has_terminal = terminal.is_some();
         if let (Some(handle), Stdio::Pty { columns, rows }) = (terminal, stdio) {
             self.terminals
@@ -147,6 +153,7 @@ impl Shell {
                 keeper.remove(data.adapter);
             }
         }
+        self.leaders.end(Some(run), self.keeper.as_ref());
     }
 }
 

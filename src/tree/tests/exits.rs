@@ -57,7 +57,7 @@ fn nothing_is_sent_past_an_exit_that_is_over_before_it_arrived() {
         }),
         ("terminated", |bench, root| bench.terminated(root)),
         ("ended", |bench, _| {
-            bench.end(ROOT_PID, EndStatus::Exited(3))
+            bench.end(ROOT_PID, EndStatus::Exited(3));
         }),
         ("broken", |bench, root| {
             bench.breaks(bench.connection(root));

@@ -375,3 +375,27 @@ fn what_is_invalidated_while_a_stop_arrives_does_not_lose_it() {
     bench.pass(2_100);
     assert_eq!(bench.row(root).state, RowState::Paused);
 }
+
+#[test]
+fn the_stop_at_entry_is_on_the_first_line() {
+    let (mut bench, root) = Bench::launched_with(|request| request.stop_on_entry = true);
+    bench.stop(root, "pause", "/p/main.py", 0);
+    assert!(!bench.row(root).is_paused(), "nobody wrote line 0");
+    assert_eq!(bench.count("next"), 1);
+    bench.stop(root, "step", "/p/main.py", 3);
+    let stop = bench.row(root).stopped.clone().unwrap();
+    assert_eq!((stop.reason.as_str(), bench.row(root).stop.0), ("entry", 1));
+    assert_eq!(stop.place.unwrap().line, 3);
+    // Later pauses are what they are.
+    bench.command(Op::Continue(root)).unwrap();
+    bench.stop(root, "pause", "/p/main.py", 5);
+    assert_eq!(bench.row(root).stopped.as_ref().unwrap().reason, "pause");
+}
+
+#[test]
+fn a_breakpoint_before_the_entry_keeps_its_reason() {
+    let (mut bench, root) = Bench::launched_with(|request| request.stop_on_entry = true);
+    bench.stop(root, "breakpoint", "/p/main.py", 1);
+    let reason = bench.row(root).stopped.clone().unwrap().reason;
+    assert_eq!(reason, "breakpoint");
+}
