@@ -115,8 +115,8 @@ pub fn layout(state: &UiState, breakpoints: usize, area: Rect) -> Layout {
     let upper = Rect::new(x, area.y, right, top);
     let lower = Rect::new(x, area.y + top, right, height - top);
     if wide {
-        let (least, most) = BREAKPOINTS;
-        let last = (breakpoints.min(usize::from(most)) as u16).max(least) + 1;
+        let (few, many) = BREAKPOINTS;
+        let last = (breakpoints.min(usize::from(many)) as u16).max(few) + 1;
         let first = share(height - last, 7, 20);
         let second = share(height - last, 5, 20);
         let third = height - first - second - last;

@@ -10,8 +10,7 @@ use ratatui::widgets::Widget;
 use tui_term::widget::{Cursor, PseudoTerminal};
 
 pub(super) fn title(scene: &Scene<'_>, room: u16) -> String {
-    let root = terminal_root(scene.state, scene.snapshot);
-    let name = root
+    let name = terminal_root(scene.state, scene.snapshot)
         .and_then(|root| scene.snapshot.rows.get(&root))
         .map_or("", |row| row.name.as_str());
     let about = if scene.state.locked {
