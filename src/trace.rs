@@ -28,6 +28,8 @@ use tokio::sync::mpsc;
 const TIMED_OUT: i32 = 124;
 /// The exit status when daptree itself failed.
 pub const FAILED: i32 = 125;
+/// The notice of a debug adapter that broke down.
+const ADAPTER_GONE: &str = "adapterGone";
 /// How long the last output may lag behind the end of the tree.
 const LAST_OUTPUT: Duration = Duration::from_millis(500);
 /// How much raw output may wait to be printed before its writers wait.
@@ -167,6 +169,10 @@ impl Trace {
             eprintln!("daptree: {message}");
             return Ok(self.code.unwrap_or(FAILED));
         }
+        if let Some(code) = self.code.filter(|_| self.rows.is_empty()) {
+            eprintln!("daptree: ended before the program was started");
+            return Ok(code);
+        }
         let Some((status, left)) = self.over.take() else {
             eprintln!("daptree: the engine ended before the program did");
             return Ok(FAILED);
@@ -238,6 +244,10 @@ impl Trace {
             Event::Notice(notice) => {
                 self.printer
                     .warning(&notice.code, &notice.message, notice.row)?;
+                if notice.code == ADAPTER_GONE {
+                    eprintln!("daptree: {}; the whole tree is ended", notice.message);
+                    self.end_tree(FAILED).await;
+                }
             }
             Event::Console { row, stream, text } => self.print_output(row, stream, &text)?,
             Event::TreeEnded { status, left, .. } => self.over = Some((status, left)),

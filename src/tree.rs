@@ -7,18 +7,25 @@
 
 mod adoption;
 mod breakpoints;
+mod children;
+mod connections;
 mod control;
 mod ending;
 mod input;
 mod inspect;
 pub mod invariants;
 mod launch;
+mod lingering;
+mod over;
+mod parting;
 mod reads;
+mod release;
 mod requests;
 mod row;
 mod session;
 mod settle;
 mod snapshot;
+mod stops;
 mod streams;
 mod timers;
 

@@ -15,7 +15,8 @@ const MARK: &str = "# stop here";
 /// The setting of all measurements. Its folders are gone with it.
 #[derive(Debug)]
 pub struct Setting {
-    /// The interpreter: `DAPTREE_BENCH_PYTHON`, else `python3`.
+    /// The interpreter: `DAPTREE_BENCH_PYTHON`, else `python3`. A version tool's shim, which
+    /// takes its own time at each start, is left out.
     pub python: PathBuf,
     /// What it is, for the table.
     pub about: String,
@@ -44,7 +45,7 @@ impl Setting {
             interpreter.facts.full_version, found.version
         );
         Ok(Self {
-            python: interpreter.path,
+            python: interpreter.executable,
             about,
             folders,
             debugpy: found.folder,

@@ -118,7 +118,7 @@ async fn pytest(at: &mut Recorder) -> Result<()> {
     // The variables pane, down to `self`, unfolded; its last child `items` as well.
     at.keys("4jjjl").await?;
     at.wait("what the cart holds", inspected).await?;
-    at.keys("jjjjl").await?;
+    at.keys("jjl").await?;
     at.wait("what its items are", inspected).await?;
     at.picture("pytest", WIDE);
     at.picture("pytest-80x24", SMALL);

@@ -180,12 +180,20 @@ impl Policy for Debugpy {
     }
 
     fn will_report(&self, command: &[String]) -> bool {
-        command.iter().any(|word| is_pydevd(word)) || inline_pydevd(command).is_some()
+        // A child that was forked has the command line of its parent.
+        command
+            .iter()
+            .any(|word| is_pydevd(word) || is_launcher(word))
+            || inline_pydevd(command).is_some()
     }
 }
 
 fn is_pydevd(word: &str) -> bool {
     word.ends_with("/pydevd.py")
+}
+
+fn is_launcher(word: &str) -> bool {
+    word.ends_with("debugpy_launcher.py")
 }
 
 /// Where in the command line the `-c` code stands that pydevd was put in front of, and where in
@@ -237,14 +245,13 @@ fn without_debugger(command: &[String]) -> Vec<String> {
 /// after `…/debugpy_launcher.py FOLDER`.
 fn without_debugpy(command: &[String]) -> Vec<String> {
     let is_debugpy = |word: &String| word.ends_with("/debugpy");
-    let is_launcher = |word: &String| word.ends_with("debugpy_launcher.py");
     let Some(at) = command
         .iter()
         .position(|word| is_debugpy(word) || is_launcher(word))
     else {
         return command.to_vec();
     };
-    let own = if command.get(at).is_some_and(is_launcher) {
+    let own = if command.get(at).is_some_and(|word| is_launcher(word)) {
         2
     } else {
         1

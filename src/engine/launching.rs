@@ -1,6 +1,7 @@
 //! From a launch request to an adapter that is up: the interpreter, debugpy, the adapter's
 //! process and its endpoint. It must not know of sessions; the core asks for the root later.
 
+use super::shell::roots::mark;
 use super::shell::{Ready, ShellInput};
 use crate::adapter::debugpy::Debugpy as DebugpyPolicy;
 use crate::launch::debugpy::{self, Debugpy};
@@ -8,6 +9,7 @@ use crate::launch::{self, Ambient, Interpreter, Launch, LaunchOptions, shim};
 use crate::process::reaper::Reaper;
 use crate::process::spawn::{self, SpawnPlan, Spawned, StdinSource, Stdio};
 use crate::process::stream::OutputStream;
+use crate::process::table::MARK_VARIABLE;
 use crate::settings::Folders;
 use crate::tree::{Input, Prepared, Run};
 use daptree_model::{LaunchRequest, ProcessKey};
@@ -171,6 +173,8 @@ impl Workshop {
             "DEBUGPY_ADAPTER_ENDPOINTS".into(),
             fifo.0.clone().into_os_string(),
         ));
+        // The keeper knows the mark, should daptree die before it knows the process.
+        env.push((MARK_VARIABLE.into(), mark(run).into()));
         let plan = SpawnPlan {
             argv: command.to_vec(),
             cwd: PathBuf::from("/"),

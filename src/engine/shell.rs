@@ -1,26 +1,24 @@
-//! The engine's one task: inputs in, effects out. It owns everything that has to be touched.
+//! The engine's one task: inputs in, effects out, snapshots to the front ends. It owns everything
+//! that has to be touched, and must not know a rule of the tree.
+
+mod effects;
+pub(super) mod roots;
 
 use super::EngineConfig;
 use super::connection::{Connection, ConnectionEvent, ConnectionEventKind};
 use super::front::Front;
 use super::handed::HandedStreams;
-use super::launching::{LastWords, Workshop, with_words};
+use super::launching::{LastWords, Workshop};
 use super::leaders::Leaders;
-use super::members::Members;
 use super::streams::Output;
 use super::terminal::Terminal;
+use crate::launch::Launch;
 use crate::launch::debugpy::Debugpy;
-use crate::launch::{self, Launch};
+use crate::process::ProcessKey;
 use crate::process::keeper::KeeperHandle;
-use crate::process::pidfd::{self, Signal};
 use crate::process::reaper::Reaper;
-use crate::process::spawn::{self, SpawnPlan, Spawned, StdinSource, Stdio};
-use crate::process::{ProcessKey, ending};
-use crate::tree::{ConnectionId, Effect, Input, Millis, Prepared, Run, Tree};
-use daptree_model::{
-    ClientId, EngineError, Event, FromEngine, LaunchRequest, ReadOp, Reply, RowId,
-    Stdio as WantedStdio, ToEngine,
-};
+use crate::tree::{ConnectionId, Input, Millis, Prepared, Run, Tree};
+use daptree_model::{ClientId, FromEngine, LaunchRequest, ReadOp, Reply, RowId, ToEngine};
 use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -337,299 +335,6 @@ impl Shell {
         }
     }
 
-    fn run_effect(&mut self, effect: Effect) {
-        match effect {
-            Effect::Start(run, request) => {
-                self.requests.insert(run, Arc::clone(&request));
-                tokio::spawn(self.workshop.clone().prepare(run, request));
-            }
-            Effect::Spawn(run, host, port) => {
-                let input = match self.spawn_root(run, &host, port) {
-                    Ok(process) => Input::Spawned(run, process),
-                    Err(message) => Input::StartFailed(run, message),
-                };
-                self.next.push_back(input);
-            }
-            Effect::StopAdapter(run) => self.stop_adapter(run),
-            Effect::Connect {
-                connection,
-                name,
-                host,
-                port,
-            } => {
-                let events = self.connection_events.clone();
-                let opened = Connection::connect(connection.0, name, &host, port, events);
-                self.connections.insert(connection, opened);
-            }
-            Effect::Send(connection, message) => {
-                let sent = self
-                    .connections
-                    .get(&connection)
-                    .is_some_and(|c| c.send(message));
-                if !sent {
-                    tracing::debug!(%connection, "a message was not sent: the connection is closed");
-                }
-            }
-            Effect::Close(connection) => {
-                if let Some(mut open) = self.connections.remove(&connection) {
-                    open.close();
-                }
-            }
-            Effect::Describe(pid) => {
-                let seen = super::members::with_ancestors(pid, &self.leaders.keys());
-                self.next.push_front(Input::Described(pid, seen));
-            }
-            Effect::Watch(row, process) => self.watch(row, process),
-            Effect::Forget(process) => {
-                if let Some(keeper) = &self.keeper {
-                    keeper.remove(process);
-                    self.leaders.let_go(process, keeper);
-                }
-            }
-            Effect::EndProcesses {
-                operation,
-                processes,
-                whole,
-            } => {
-                let members = self.members(&processes, whole);
-                let inputs = self.workshop.inputs.clone();
-                tokio::spawn(async move {
-                    let find = move || members.find();
-                    let left = ending::end_all(find, ending::GRACE, ending::LIMIT).await;
-                    let input = Input::ProcessesEnded(operation, left);
-                    let _ = inputs.send(ShellInput::Core(input)).await;
-                });
-            }
-            Effect::Survey(run, known) => {
-                let members = self.members(&known, Some(run));
-                let inputs = self.workshop.inputs.clone();
-                tokio::task::spawn_blocking(move || {
-                    let input = Input::Surveyed(run, members.seen());
-                    let _ = inputs.blocking_send(ShellInput::Core(input));
-                });
-            }
-            Effect::OpenStreams(row, above) => {
-                let root = above.last().copied().unwrap_or(row);
-                let terminal = self.terminals.get(&root).and_then(Terminal::handle);
-                let (streams, offers) = self.handed.open(row, &above, terminal);
-                let screen = terminal.map(|_| root);
-                for stream in streams {
-                    self.output.read(row, stream, screen);
-                }
-                self.next.push_front(Input::StreamsOpened(row, offers));
-            }
-            Effect::StreamsTaken(row) => self.handed.taken(row),
-            Effect::Said(row, stream, text) => self.output.append(row, stream, text.as_bytes()),
-            Effect::Reply(client, reply) => {
-                match &reply.result {
-                    Ok(_) => tracing::debug!(command = %reply.id, %client, "finished"),
-                    Err(error @ EngineError::TimedOut { .. }) => {
-                        tracing::debug!(command = %reply.id, %client, "timed out: {error}");
-                    }
-                    Err(error) => tracing::debug!(command = %reply.id, %client, "failed: {error}"),
-                }
-                if let Some(front) = self.fronts.get(&client) {
-                    front.send(FromEngine::Reply(reply));
-                }
-            }
-            Effect::Event(event) => {
-                if let Event::Ended { row, .. } = &event {
-                    self.handed.forget(*row);
-                }
-                self.events += 1;
-                for front in self.fronts.values() {
-                    front.send(FromEngine::Event {
-                        seq: self.events,
-                        event: event.clone(),
-                    });
-                }
-            }
-            Effect::WakeAt(at) => self.wake = Some(at),
-        }
-    }
-
-    fn adapter_up(&mut self, run: Run, ready: Ready) {
-        let Ready {
-            prepared,
-            launch,
-            launcher,
-            debugpy,
-            adapter,
-            words,
-        } = ready;
-        let ended = self.workshop.reaper.watch(adapter);
-        let inputs = self.workshop.inputs.clone();
-        tokio::spawn(async move {
-            let status = ended.await;
-            let how = match status {
-                daptree_model::EndStatus::Exited(code) => format!("with status {code}"),
-                daptree_model::EndStatus::Signaled(number) => {
-                    format!("by {}", daptree_model::signal_name(number))
-                }
-                daptree_model::EndStatus::Unknown => "for an unknown reason".to_owned(),
-            };
-            let message = with_words(format!("the debug adapter ended {how}"), &words);
-            let input = Input::AdapterGone(run, message);
-            let _ = inputs.send(ShellInput::Core(input)).await;
-        });
-        if let Some(keeper) = &self.keeper {
-            keeper.add(adapter, true);
-        }
-        let request = self.requests.get(&run).cloned();
-        self.runs.insert(
-            run,
-            RunData {
-                launch,
-                launcher,
-                debugpy,
-                request,
-                adapter,
-            },
-        );
-        self.feed(Input::AdapterReady(run, prepared));
-    }
-
-    fn spawn_root(&mut self, run: Run, host: &str, port: u16) -> Result<ProcessKey, String> {
-        let data = self.runs.get(&run).ok_or("its adapter is gone")?;
-        let launch = &data.launch;
-        let launcher = Some(data.launcher.as_path());
-        let folder = &data.debugpy.folder;
-        let argv = launch::debuggee_command(launch, launcher, folder, host, port);
-        let mut env = launch.env.clone();
-        env.retain(|(name, _)| name != "DAPTREE_TREE");
-        env.push(("DAPTREE_TREE".into(), mark(run).into()));
-        // Without it, children on 3.11 write warnings of pydevd to their own standard error.
-        if !env
-            .iter()
-            .any(|(name, _)| name == "PYDEVD_DISABLE_FILE_VALIDATION")
-        {
-            env.push(("PYDEVD_DISABLE_FILE_VALIDATION".into(), "1".into()));
-        }
-        let wanted = data
-            .request
-            .as_ref()
-            .map_or(WantedStdio::Pipes, |request| request.stdio);
-        let stdio = match wanted {
-            WantedStdio::Terminal { columns, rows } => {
-                let terminal = self.terminals.entry(run.root).or_default();
-                let (columns, rows) = terminal.size_or((columns, rows));
-                Stdio::Pty { columns, rows }
-            }
-            WantedStdio::Pipes => Stdio::Pipes {
-                stdin: StdinSource::Null,
-            },
-            WantedStdio::PipesInherit => Stdio::Pipes {
-                stdin: StdinSource::Inherit,
-            },
-        };
-        // A Ctrl-C is for daptree, which ends the tree in order.
-        let plan = SpawnPlan {
-            argv,
-            cwd: launch.cwd.clone(),
-            env,
-            stdio,
-            own_session: true,
-        };
-        if let Some(keeper) = &self.keeper {
-            keeper.mark(&mark(run), true);
-        }
-        let spawned = spawn::spawn(&plan).map_err(|error| error.to_string())?;
-        let Spawned {
-            key,
-            leader,
-            streams,
-            terminal,
-        } = spawned;
-        if let Some(leader) = leader {
-            self.leaders.add(run, key, leader, self.keeper.as_ref());
-            // It is for the reaping: how it ends says nothing.
-            drop(self.workshop.reaper.watch(leader));
-        }
-        let has_terminal = terminal.is_some();
-        if let (Some(handle), Stdio::Pty { columns, rows }) = (terminal, stdio) {
-            self.terminals
-                .entry(run.root)
-                .or_default()
-                .start(handle, (columns, rows));
-            self.show_terminal(run.root);
-        }
-        self.handed.root(run.root, &streams);
-        for stream in streams {
-            self.output
-                .read(run.root, stream, has_terminal.then_some(run.root));
-        }
-        Ok(key)
-    }
-
-    /// Gives everybody who watches a terminal its present screen.
-    fn show_terminal(&self, root: RowId) {
-        let Some(terminal) = self.terminals.get(&root) else {
-            return;
-        };
-        let (size, bytes) = terminal.screen();
-        for front in terminal
-            .watchers()
-            .filter_map(|client| self.fronts.get(client))
-        {
-            let bytes = bytes.clone();
-            front.send(FromEngine::Terminal {
-                root,
-                reset: Some(size),
-                bytes,
-            });
-        }
-    }
-
-    fn watch(&mut self, row: RowId, process: ProcessKey) {
-        if let Some(keeper) = &self.keeper {
-            keeper.add(process, true);
-        }
-        let ended = self.workshop.reaper.watch(process);
-        let inputs = self.workshop.inputs.clone();
-        tokio::spawn(async move {
-            let status = ended.await;
-            tracing::debug!(%row, %process, ?status, "ended");
-            let _ = inputs
-                .send(ShellInput::Core(Input::Gone(process, status)))
-                .await;
-        });
-    }
-
-    fn stop_adapter(&mut self, run: Run) {
-        self.requests.remove(&run);
-        if let Some(data) = self.runs.remove(&run) {
-            let _ = pidfd::signal(data.adapter, Signal::KILL);
-            if let Some(keeper) = &self.keeper {
-                keeper.remove(data.adapter);
-            }
-        }
-        self.leaders.end(Some(run), self.keeper.as_ref());
-    }
-
-    fn members(&self, processes: &[ProcessKey], whole: Option<Run>) -> Members {
-        let spared = self
-            .runs
-            .values()
-            .map(|data| data.adapter.pid)
-            .chain(
-                self.keeper
-                    .as_ref()
-                    .and_then(KeeperHandle::key)
-                    .map(|key| key.pid),
-            )
-            .collect();
-        let others = whole.map_or(0, |run| {
-            self.runs.keys().filter(|known| **known != run).count()
-        });
-        Members {
-            processes: processes.to_vec(),
-            mark: whole.map(mark),
-            orphans: self.sole && whole.is_some() && others == 0,
-            spared,
-            leaders: self.leaders.keys(),
-        }
-    }
-
     /// Ends what is left: adapters, connections, leaders, the keeper.
     async fn finish(mut self) {
         self.connections.clear();
@@ -653,11 +358,6 @@ impl Shell {
             keeper.bye().await;
         }
     }
-}
-
-/// The value of `DAPTREE_TREE` in the environment of a run's processes.
-fn mark(run: Run) -> String {
-    format!("{}.{}.{}", std::process::id(), run.root, run.number)
 }
 
 async fn pause(time: Option<Duration>) {

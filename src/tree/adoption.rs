@@ -1,21 +1,17 @@
-//! Children: from an adapter's report to a session, or to a release. Whatever fails on the way,
-//! the child is let go; nothing stays parked.
+//! Children: from an adapter's report to a session. Whatever fails on the way, the child is let go.
+//! It must not know what a connection says meanwhile.
 
+use super::children::absolute;
 use super::timers::Timer;
 use super::{ConnectionId, ConnectionRole, Effect, Phase, Run, Seen, Tree};
 use crate::adapter::{Identity, Report, Role};
 use crate::dap::message::Request;
-use daptree_model::{End, EndStatus, Follow, Row, RowId, RowState, StopNumber, TreeState};
-use serde_json::json;
+use daptree_model::{Follow, RowId, RowState, TreeState};
 
 /// What is not adopted this long after its report is released, in ms.
 const ADOPTION: u64 = 5_000;
-/// How long a release may take before the process is ended rather than left parked, in ms.
-const RELEASE: u64 = 3_000;
 /// How soon an attach is tried again that the adapter refused because of the time before an exec.
 const AGAIN: u64 = 30;
-/// When a name that the program had not given yet is asked for again, in ms after the adoption.
-pub(super) const NAMES: [u64; 3] = [600, 1_500, 4_000];
 
 /// A report whose process is being looked up.
 #[derive(Debug)]
@@ -133,39 +129,6 @@ impl Tree {
         self.announce(row);
     }
 
-    /// A child of a tree that was detached a moment ago: it lives on like the rest.
-    fn release_detached(&mut self, above: RowId, child: &Seen, report: &Report) {
-        let known = self
-            .rows
-            .iter()
-            .find(|(_, data)| data.view.process == Some(child.process))
-            .map(|(row, _)| *row);
-        let Some(policy) = self
-            .view(above)
-            .map(|view| view.root)
-            .and_then(|root| self.policy_of(root))
-        else {
-            return;
-        };
-        let row = known.unwrap_or_else(|| {
-            let identity = policy.identify(&child.command);
-            self.add_child(above, child, identity, policy.language())
-        });
-        let at_ms = self.now.0;
-        self.change_row(row, |view| {
-            view.state = RowState::Ended;
-            view.end = Some(End {
-                status: EndStatus::Unknown,
-                cause: None,
-                at_ms,
-                released: true,
-            });
-        });
-        self.effect(Effect::Watch(row, child.process));
-        self.announce(row);
-        self.let_go(row, report);
-    }
-
     /// Says no to a report, so that the adapter lets the child run.
     fn refuse(&mut self, reported: &Reported, row: Option<RowId>) {
         if let Some(request) = &reported.request {
@@ -175,103 +138,8 @@ impl Tree {
         }
     }
 
-    /// The live row of a process.
-    pub(super) fn live_row_of(&self, process: daptree_model::ProcessKey) -> Option<RowId> {
-        self.rows
-            .iter()
-            .find(|(_, data)| data.is_live() && data.view.process == Some(process))
-            .map(|(id, _)| *id)
-    }
-
-    fn live_sessions(&self, root: RowId) -> usize {
-        self.rows
-            .values()
-            .filter(|data| {
-                data.view.root == root && data.is_live() && data.view.follow == Follow::Adopted
-            })
-            .count()
-    }
-
-    /// The row under which a child belongs: its nearest ancestor that has one. What lies between
-    /// gets rows of its own; where no ancestor is known any more, it is the reporter.
-    fn parent_for(&mut self, reporter: RowId, run: Run, seen: &[Seen]) -> RowId {
-        let ancestors = seen.get(1..).unwrap_or_default();
-        let known = ancestors
-            .iter()
-            .enumerate()
-            .find_map(|(at, seen)| self.live_row_of(seen.process).map(|row| (at, row)));
-        let Some((at, mut parent)) = known else {
-            return reporter;
-        };
-        if self.view(parent).is_none_or(|view| view.root != run.root) {
-            return reporter;
-        }
-        for between in ancestors.get(..at).unwrap_or_default().iter().rev() {
-            parent = self.add_unfollowed(parent, between);
-        }
-        parent
-    }
-
-    fn add_unfollowed(&mut self, parent: RowId, seen: &Seen) -> RowId {
-        let name = seen
-            .command
-            .first()
-            .and_then(|word| word.rsplit('/').next())
-            .filter(|name| !name.is_empty())
-            .unwrap_or(&seen.short_name)
-            .to_owned();
-        let row = self.add_row(Some(parent), |id| Row {
-            follow: Follow::Unfollowed,
-            reason: Some("not Python".to_owned()),
-            state: RowState::Running,
-            language: None,
-            ..blank(id, seen, name)
-        });
-        self.effect(Effect::Watch(row, seen.process));
-        self.announce(row);
-        row
-    }
-
-    fn add_child(
-        &mut self,
-        parent: RowId,
-        seen: &Seen,
-        identity: Identity,
-        language: &str,
-    ) -> RowId {
-        let above = self.view(parent);
-        // A fork has its parent's command line: it is what its parent is.
-        let fork = above.filter(|row| row.process.is_some() && row.command == identity.command);
-        let (name, program, role) = match fork {
-            Some(above) => (
-                format!("{} (fork)", above.name),
-                above.program.clone(),
-                Role::Program,
-            ),
-            None => (
-                identity.name,
-                absolute(identity.program, seen.cwd.as_deref()),
-                identity.role,
-            ),
-        };
-        let helper = role != Role::Program;
-        self.add_row(Some(parent), |id| Row {
-            program,
-            command: identity.command,
-            language: Some(language.to_owned()),
-            follow: if helper {
-                Follow::Helper
-            } else {
-                Follow::Adopted
-            },
-            reason: (role == Role::Tracker).then(|| "a library's tracker, let go".to_owned()),
-            state: RowState::Adopting,
-            ..blank(id, seen, name)
-        })
-    }
-
     /// Opens the session of a parked child.
-    fn adopt(&mut self, row: RowId, run: Run, report: Report) {
+    pub(super) fn adopt(&mut self, row: RowId, run: Run, report: Report) {
         let by = self.now.after(ADOPTION);
         let (host, port) = (report.host.clone(), report.port);
         if let Some(data) = self.rows.get_mut(&row) {
@@ -326,7 +194,7 @@ impl Tree {
     }
 
     /// Leaves every connection of a row but this one: what they say of it is out of date.
-    fn leave_others(&mut self, row: RowId, new: ConnectionId) {
+    pub(super) fn leave_others(&mut self, row: RowId, new: ConnectionId) {
         let earlier: Vec<ConnectionId> = self
             .connections
             .iter()
@@ -450,7 +318,7 @@ impl Tree {
             return;
         }
         // It may have stopped before its attach was answered.
-        self.arrive(row);
+        self.arrive_late(row);
         self.resumed(row);
         self.count_released(row, why);
         self.announce(row);
@@ -461,187 +329,4 @@ impl Tree {
             self.leave(old, false);
         }
     }
-
-    fn count_released(&mut self, row: RowId, why: &str) {
-        let Some(run) = self.run_of(row) else {
-            return;
-        };
-        if let Some(tree) = self.tree_of(run) {
-            tree.children_released += 1;
-        }
-        self.change_row(row, |view| {
-            view.follow = Follow::Released;
-            view.reason = Some(why.to_owned());
-            view.state = RowState::Running;
-            view.language = None;
-        });
-        let what = self.view(row).map(|view| {
-            let pid = view.process.map_or(0, |process| process.pid);
-            format!(
-                "{} (pid {pid}) runs on without the debugger: {why}",
-                view.name
-            )
-        });
-        self.notice("released", what.unwrap_or_default(), Some(row), false);
-    }
-
-    /// Takes a parked child over a throwaway connection and leaves it at once.
-    fn let_go(&mut self, row: RowId, report: &Report) {
-        let Some(run) = self.run_of(row) else {
-            return;
-        };
-        let by = self.now.after(RELEASE);
-        if let Some(data) = self.rows.get_mut(&row) {
-            data.adopt_by = Some(by);
-            data.releasing = true;
-            data.report = Some(report.clone());
-        }
-        self.timers.set(by, Timer::Adoption(row));
-        let new = self.connect(
-            row,
-            run,
-            ConnectionRole::Release,
-            report.host.clone(),
-            report.port,
-        );
-        self.leave_others(row, new);
-    }
-
-    /// Turns an adoption under way into a release: its session ends as soon as it is there.
-    pub(super) fn adopt_to_release(&mut self, row: RowId) {
-        let by = self.now.after(RELEASE);
-        let Some(data) = self.rows.get_mut(&row) else {
-            return;
-        };
-        data.releasing = true;
-        data.adopt_by = Some(by);
-        let session = data.connection.take();
-        self.timers.set(by, Timer::Adoption(row));
-        if let Some(data) = session.and_then(|session| self.connections.get_mut(&session)) {
-            data.role = ConnectionRole::Release;
-        }
-    }
-
-    /// The release went through.
-    pub(super) fn released(&mut self, row: RowId) {
-        let Some(data) = self.rows.get_mut(&row) else {
-            return;
-        };
-        data.adopt_by = None;
-        data.releasing = false;
-        data.report = None;
-        let (root, process, detached) = (data.view.root, data.view.process, !data.is_live());
-        if let Some(process) = process.filter(|_| detached) {
-            self.effect(Effect::Forget(process));
-        }
-        self.check_over(root);
-        self.shutdown_advance(&[]);
-    }
-
-    fn end_parked(&mut self, row: RowId) {
-        let Some(process) = self.view(row).and_then(|view| view.process) else {
-            return;
-        };
-        if let Some(data) = self.rows.get_mut(&row) {
-            data.adopt_by = None;
-            data.releasing = false;
-            data.report = None;
-            data.cause = Some("ended by daptree: the adapter would not let it go".to_owned());
-        }
-        let name = self
-            .view(row)
-            .map(|view| view.name.clone())
-            .unwrap_or_default();
-        let message = format!("{name} ({process}) was ended: its adapter would not let it run");
-        self.notice("ended", message, Some(row), true);
-        self.end_processes(vec![process]);
-        self.shutdown_advance(&[]);
-    }
-
-    /// Asks the program for the name it gave to a process.
-    pub(super) fn ask_name(&mut self, row: RowId) {
-        let Some(data) = self.rows.get(&row) else {
-            return;
-        };
-        if data.named || data.naming || !data.is_live() || data.view.follow != Follow::Adopted {
-            return;
-        }
-        let root = data.view.root;
-        if row == root && data.view.execs == 0 {
-            return;
-        }
-        let expression = self
-            .policy_of(root)
-            .and_then(|policy| policy.name_expression());
-        if let Some(expression) = expression {
-            let arguments = json!({ "expression": expression, "context": "watch" });
-            let sent = self.ask_row(
-                row,
-                "evaluate",
-                arguments,
-                super::requests::Asked::Name,
-                None,
-            );
-            if let Some(data) = self.rows.get_mut(&row) {
-                data.naming = sent;
-            }
-        }
-    }
-
-    pub(super) fn name_answered(&mut self, row: RowId, value: Option<&str>) {
-        let Some(data) = self.rows.get_mut(&row) else {
-            return;
-        };
-        data.naming = false;
-        let root = data.view.root;
-        let name = value
-            .zip(self.policy_of(root))
-            .and_then(|(value, policy)| policy.name_in(value));
-        if let Some(name) = name {
-            if let Some(data) = self.rows.get_mut(&row) {
-                data.named = true;
-            }
-            if self.view(row).is_some_and(|view| view.name != name) {
-                self.change_row(row, |view| view.name = name);
-                self.announce(row);
-            }
-        }
-    }
-}
-
-/// A row of a process that was just seen.
-fn blank(id: RowId, seen: &Seen, name: String) -> Row {
-    Row {
-        id,
-        parent: None,
-        parent_session: None,
-        root: id,
-        process: Some(seen.process),
-        name,
-        program: None,
-        command: seen.command.clone(),
-        language: None,
-        follow: Follow::Adopted,
-        reason: None,
-        state: RowState::Running,
-        stop: StopNumber(0),
-        stopped: None,
-        last_place: None,
-        held: false,
-        pausing: false,
-        end: None,
-        execs: 0,
-        since_ms: 0,
-        exception_filters: Vec::new(),
-    }
-}
-
-/// A program's path as its process sees it, made absolute.
-fn absolute(program: Option<String>, cwd: Option<&str>) -> Option<String> {
-    let program = program?;
-    if program.starts_with('/') {
-        return Some(program);
-    }
-    let relative = program.strip_prefix("./").unwrap_or(&program);
-    cwd.map(|cwd| format!("{}/{relative}", cwd.trim_end_matches('/')))
 }

@@ -1,12 +1,11 @@
-//! How things end: a process is gone, a tree is over, somebody closes, terminates, restarts,
-//! detaches or shuts down. Children go before their parents; nothing stays parked.
+//! Ending a subtree because somebody closes, terminates or restarts it: ask, then force, then answer
+//! when every process is accounted for. Children go before their parents. It must not know signals:
+//! the shell ends processes.
 
 use super::requests::{ANSWER, Asked};
 use super::timers::Timer;
-use super::{Asker, ConnectionId, ConnectionRole, Effect, Phase, Run, Seen, Tree};
-use daptree_model::{
-    Answer, End, EndStatus, EngineError, Event, ProcessKey, Row, RowId, RowState, TreeState,
-};
+use super::{Asker, Effect, Phase, Run, Tree};
+use daptree_model::{Answer, EngineError, ProcessKey, Row, RowId, RowState, TreeState};
 use serde_json::json;
 
 /// How long a child's own session may take to end its process, in ms.
@@ -15,14 +14,6 @@ const ASKED: u64 = 700;
 const SPAWNING: u64 = 5_000;
 /// How long the kernel's word may lag behind the end of all processes, in ms.
 const LAG: u64 = 500;
-/// How long a connection stays open after its process is gone, for last words, in ms.
-const LAST_WORDS: u64 = 300;
-/// How soon a tree that waits for a late report is looked at again, in ms.
-const AGAIN: u64 = 250;
-/// How long a late report is waited for, in ms.
-const LATE: u64 = 5_000;
-/// Ended rows that a tree keeps; beyond it the oldest that ended well go.
-const KEPT: usize = 500;
 /// Who ended it.
 const BY_US: &str = "ended by daptree";
 
@@ -64,217 +55,6 @@ impl Ending {
 }
 
 impl Tree {
-    /// The kernel says that a process is gone.
-    pub(super) fn process_gone(&mut self, process: ProcessKey, status: EndStatus) {
-        if let Some(row) = self.live_row_of(process) {
-            self.row_ended(row, status);
-            return;
-        }
-        let parked = self
-            .rows
-            .iter()
-            .find(|(_, data)| data.releasing && data.view.process == Some(process))
-            .map(|(row, _)| *row);
-        if let Some(row) = parked {
-            self.released(row);
-        }
-    }
-
-    fn row_ended(&mut self, row: RowId, status: EndStatus) {
-        self.arrive(row);
-        self.fell(row);
-        let at_ms = self.now.0;
-        let Some(data) = self.rows.get_mut(&row) else {
-            return;
-        };
-        data.adopt_by = None;
-        data.releasing = false;
-        data.report = None;
-        let connection = data.connection;
-        // Who stands at a stop does not end by itself.
-        let stood = data.fell_at.take().map(|place| {
-            let file = place.path.rsplit('/').next().unwrap_or(&place.path);
-            format!("ended while stopped at {file}:{}", place.line)
-        });
-        let cause = data.cause.clone().or(stood);
-        let end = End {
-            status,
-            cause: cause.clone(),
-            at_ms,
-            released: false,
-        };
-        let root = data.view.root;
-        let was_paused = data.view.is_paused();
-        self.change_row(row, |view| {
-            view.state = RowState::Ended;
-            view.stopped = None;
-            view.held = false;
-            view.pausing = false;
-            view.end = Some(end);
-        });
-        if was_paused {
-            self.event(Event::Continued(row));
-        }
-        self.event(Event::Ended { row, status, cause });
-        if let Some(connection) = connection.filter(|_| row != root) {
-            self.timers
-                .set(self.now.after(LAST_WORDS), Timer::Cut(connection));
-        }
-        // A throwaway connection for it has nothing left to let go.
-        let releasing: Vec<ConnectionId> = self
-            .connections
-            .iter()
-            .filter(|(_, data)| data.row == row && data.role == ConnectionRole::Release)
-            .map(|(id, _)| *id)
-            .collect();
-        for connection in releasing {
-            self.close(connection);
-        }
-        if self.rows.get(&row).is_some_and(|data| data.remove_at_end) {
-            self.remove_subtree(row);
-        }
-        self.prune(root);
-        self.endings_advance();
-        self.check_over(root);
-    }
-
-    /// Keeps a long-lived tree short: of its ended rows the oldest that ended well go.
-    fn prune(&mut self, root: RowId) {
-        let ended: Vec<RowId> = self
-            .rows
-            .iter()
-            .filter(|(id, data)| **id != root && data.view.root == root && data.view.is_ended())
-            .map(|(id, _)| *id)
-            .collect();
-        if ended.len() <= KEPT {
-            return;
-        }
-        let parents: std::collections::BTreeSet<RowId> = self
-            .rows
-            .values()
-            .filter_map(|data| data.view.parent)
-            .collect();
-        let well = |view: &Row| {
-            view.end
-                .as_ref()
-                .is_some_and(|end| end.status == EndStatus::Exited(0))
-        };
-        let gone = ended
-            .iter()
-            .find(|id| !parents.contains(id) && self.view(**id).is_some_and(well))
-            .or_else(|| ended.iter().find(|id| !parents.contains(id)))
-            .copied();
-        if let Some(row) = gone {
-            self.remove_subtree(row);
-            if let Some(tree) = self.trees.get_mut(&root) {
-                tree.rows_dropped += 1;
-            }
-        }
-    }
-
-    /// Whether all of a tree is over; asks the process table before it is said.
-    pub(super) fn check_over(&mut self, root: RowId) {
-        let Some(tree) = self.trees.get(&root) else {
-            return;
-        };
-        if tree.state != TreeState::Running || tree.surveying || tree.ended_said {
-            return;
-        }
-        let run = Run {
-            root,
-            number: tree.run,
-        };
-        let root_gone = self.view(root).is_some_and(Row::is_ended);
-        let lives = self.holds_its_tree(root);
-        let reports = self.reports.values().any(|reported| {
-            self.connections
-                .get(&reported.connection())
-                .is_some_and(|data| data.run == run)
-        });
-        if !root_gone || lives || reports {
-            return;
-        }
-        if let Some(tree) = self.trees.get_mut(&root) {
-            tree.surveying = true;
-        }
-        let known = self.live_processes(root);
-        self.effect(Effect::Survey(run, known));
-    }
-
-    /// Whether a tree has a live session, or a process that is not let go yet.
-    fn holds_its_tree(&self, root: RowId) -> bool {
-        self.rows.values().any(|data| {
-            data.view.root == root
-                && data.is_live()
-                && (data.view.is_session() || data.adopt_by.is_some())
-        })
-    }
-
-    fn live_processes(&self, root: RowId) -> Vec<ProcessKey> {
-        self.rows
-            .values()
-            .filter(|data| data.view.root == root && data.is_live())
-            .filter_map(|data| data.view.process)
-            .collect()
-    }
-
-    pub(super) fn survey_again(&mut self, run: Run) {
-        if self.tree_of(run).is_some() {
-            self.check_over(run.root);
-        }
-    }
-
-    pub(super) fn surveyed(&mut self, run: Run, alive: &[Seen]) {
-        let now = self.now;
-        let Some(tree) = self.tree_of(run) else {
-            return;
-        };
-        tree.surveying = false;
-        if tree.state != TreeState::Running || tree.ended_said {
-            return;
-        }
-        let policy = tree.policy.clone();
-        let late =
-            policy.is_some_and(|policy| alive.iter().any(|seen| policy.will_report(&seen.command)));
-        let adapter_up = tree.endpoint.is_some();
-        if late && adapter_up {
-            // It starts up under the debugger and has not reported yet.
-            let until = *tree.late_until.get_or_insert(now.after(LATE));
-            if now < until {
-                self.timers.set(now.after(AGAIN), Timer::Survey(run));
-                return;
-            }
-        }
-        if self.holds_its_tree(run.root) {
-            return;
-        }
-        let left = alive.iter().map(|seen| seen.process.pid).collect();
-        self.tree_over(run, left);
-    }
-
-    /// All sessions of a tree are over: says so, and lets its adapter go.
-    fn tree_over(&mut self, run: Run, left: Vec<u32>) {
-        let Some(tree) = self.tree_of(run) else {
-            return;
-        };
-        tree.state = TreeState::Ended;
-        tree.endpoint = None;
-        let said = std::mem::replace(&mut tree.ended_said, true);
-        self.close_connections(run);
-        self.effect(Effect::StopAdapter(run));
-        let status = self
-            .view(run.root)
-            .and_then(|view| view.end.as_ref())
-            .map_or(EndStatus::Unknown, |end| end.status);
-        if !said {
-            self.event(Event::TreeEnded {
-                root: run.root,
-                status,
-                left,
-            });
-        }
-    }
-
     /// Ends the processes of a subtree: asks, then forces.
     pub(super) fn end_subtree(&mut self, asker: Asker, top: RowId, then: Then) {
         let Some(view) = self.view(top) else {
@@ -289,7 +69,16 @@ impl Tree {
         self.begin_ending(Some(asker), top, then);
     }
 
-    fn begin_ending(&mut self, asker: Option<Asker>, top: RowId, then: Then) -> u64 {
+    /// Ends the run of a root and starts it again.
+    pub(super) fn restart(&mut self, asker: Asker, row: RowId) {
+        if let Err(error) = self.only_roots(row, "restart") {
+            self.reply(asker, Err(error));
+            return;
+        }
+        self.end_subtree(asker, row, Then::Restart);
+    }
+
+    pub(super) fn begin_ending(&mut self, asker: Option<Asker>, top: RowId, then: Then) -> u64 {
         let rows = self.subtree(top);
         let children = rows
             .iter()
@@ -472,7 +261,7 @@ impl Tree {
     }
 
     /// Finishes every ending whose processes are all accounted for.
-    fn endings_advance(&mut self) {
+    pub(super) fn endings_advance(&mut self) {
         let ready: Vec<u64> =
             self.endings
                 .iter()
@@ -551,178 +340,5 @@ impl Tree {
             self.reply(asker, Ok(answer));
         }
         self.shutdown_advance(&survivors);
-    }
-
-    /// Removes a row and everything below it.
-    fn remove_subtree(&mut self, top: RowId) {
-        for id in self.subtree(top).into_iter().rev() {
-            self.remove_row(id);
-        }
-        if self.trees.remove(&top).is_some() {
-            self.dirty = true;
-        }
-    }
-
-    fn remove_row(&mut self, id: RowId) {
-        let known = self.rows.get(&id);
-        let parked = known.is_some_and(|data| data.adopt_by.is_some());
-        let process = known
-            .filter(|data| data.is_live() || parked)
-            .and_then(|data| data.view.process);
-        if let Some(process) = process {
-            if parked {
-                // Nobody would let it go any more.
-                self.end_processes(vec![process]);
-            }
-            self.effect(Effect::Forget(process));
-        }
-        let connections: Vec<ConnectionId> = self
-            .connections
-            .iter()
-            .filter(|(_, data)| data.row == id)
-            .map(|(connection, _)| *connection)
-            .collect();
-        for connection in connections {
-            self.close(connection);
-        }
-        self.forget_breakpoint_answers(id);
-        self.rows.remove(&id);
-        self.output.remove(&id);
-        self.dirty = true;
-    }
-
-    /// Ends the run of a root and starts it again.
-    pub(super) fn restart(&mut self, asker: Asker, row: RowId) {
-        if let Err(error) = self.only_roots(row, "restart") {
-            self.reply(asker, Err(error));
-            return;
-        }
-        self.end_subtree(asker, row, Then::Restart);
-    }
-
-    /// Lets a root and all of its descendants live on without us, children first.
-    pub(super) fn detach(&mut self, asker: Asker, row: RowId) {
-        if let Err(error) = self.only_roots(row, "detach") {
-            self.reply(asker, Err(error));
-            return;
-        }
-        let Some(run) = self.run_of(row) else {
-            return;
-        };
-        let running = self
-            .tree_of(run)
-            .is_some_and(|tree| tree.state == TreeState::Running);
-        if !running {
-            let what = "it is not running".to_owned();
-            self.reply(asker, Err(EngineError::Busy { row, what }));
-            return;
-        }
-        let mut released = 0;
-        let at_ms = self.now.0;
-        for id in self.subtree(row).into_iter().rev() {
-            let Some(data) = self.rows.get(&id).filter(|data| data.is_live()) else {
-                continue;
-            };
-            let (connection, process) = (data.connection, data.view.process);
-            let parked = data.adopt_by.is_some();
-            self.arrive(id);
-            let Some(data) = self.rows.get(&id) else {
-                continue;
-            };
-            if id != row && data.view.is_session() {
-                released += 1;
-            }
-            if parked {
-                self.adopt_to_release(id);
-            } else {
-                if let Some(connection) = connection {
-                    self.leave(connection, false);
-                }
-                if let Some(process) = process {
-                    self.effect(Effect::Forget(process));
-                }
-            }
-            self.change_row(id, |view| {
-                view.state = RowState::Ended;
-                view.stopped = None;
-                view.held = false;
-                view.pausing = false;
-                view.end = Some(End {
-                    status: EndStatus::Unknown,
-                    cause: None,
-                    at_ms,
-                    released: true,
-                });
-            });
-        }
-        if let Some(tree) = self.tree_of(run) {
-            tree.state = TreeState::Detached;
-            tree.ended_said = true;
-        }
-        self.reply(
-            asker,
-            Ok(Answer::Detached {
-                children_released: released,
-            }),
-        );
-    }
-
-    /// Ends every tree; answered when nothing is left.
-    pub(super) fn shutdown(&mut self, asker: Asker) {
-        let roots: Vec<RowId> = self
-            .trees
-            .iter()
-            .filter(|(_, tree)| tree.state.is_live())
-            .map(|(root, _)| *root)
-            .collect();
-        self.shutdowns.push(asker);
-        for root in roots {
-            if !self.endings.values().any(|ending| ending.top == root) {
-                self.begin_ending(None, root, Then::Keep);
-            }
-        }
-        self.shutdown_advance(&[]);
-    }
-
-    pub(super) fn shutdown_advance(&mut self, survivors: &[u32]) {
-        if self.shutdowns.is_empty() {
-            return;
-        }
-        self.shutdown_survivors.extend_from_slice(survivors);
-        let over = self.endings.is_empty() && !self.trees.values().any(|t| t.state.is_live());
-        if over
-            && self
-                .rows
-                .values()
-                .any(|data| data.releasing && !data.is_live())
-        {
-            // A tree was detached a moment ago: what was parked is not let go yet.
-            return;
-        }
-        if !over {
-            let again: Vec<RowId> = self
-                .trees
-                .iter()
-                .filter(|(root, tree)| {
-                    tree.state.is_live()
-                        && !self.endings.values().any(|ending| ending.top == **root)
-                })
-                .map(|(root, _)| *root)
-                .collect();
-            for root in again {
-                self.begin_ending(None, root, Then::Keep);
-            }
-            return;
-        }
-        let survivors = std::mem::take(&mut self.shutdown_survivors);
-        for asker in std::mem::take(&mut self.shutdowns) {
-            let answer = Answer::Closed {
-                children_closed: 0,
-                process_ended: true,
-                released: false,
-                survivors: survivors.clone(),
-            };
-            self.reply(asker, Ok(answer));
-        }
     }
 }

@@ -36,11 +36,13 @@ impl RowData {
         self.releasing = false;
         self.adapter_breakpoints.clear();
         self.resuming = None;
+        self.passing = None;
         self.hold = false;
         self.fell_at = None;
         self.terminated = false;
         self.named = false;
         self.naming = false;
+        self.entering = false;
         self.arriving = None;
         self.shown = None;
         self.begin_inspect(StopNumber(0));

@@ -281,8 +281,15 @@ impl Tree {
             return;
         }
         tree.endpoint = None;
-        if tree.state.is_live() && tree.state != TreeState::Ending {
-            self.notice("adapterGone", message.to_owned(), Some(run.root), true);
+        // An adapter that nothing needs any more may go.
+        if tree.state.is_live() && tree.state != TreeState::Ending && self.holds_its_tree(run.root)
+        {
+            let (what, words) = message.split_once(';').unwrap_or((message, ""));
+            let message = format!(
+                "{what}: its sessions are over, the program runs on without a debugger; {words}"
+            );
+            let message = message.trim_end_matches([';', ' ']).to_owned();
+            self.notice("adapterGone", message, Some(run.root), true);
         }
     }
 

@@ -69,6 +69,8 @@ pub(super) enum Asked {
     Resume {
         stop: StopNumber,
     },
+    /// Past an exit that nobody wants to stop at; refused, the session stands there.
+    Pass(u64),
     Pause,
     Disconnect,
     Name,

@@ -25,6 +25,8 @@ pub(super) struct RowData {
     pub named: bool,
     /// The name was asked for and not answered yet.
     pub naming: bool,
+    /// Its next stop is the one at entry.
+    pub entering: bool,
     /// A stop whose place is not known yet.
     pub arriving: Option<Stop>,
     /// What is fetched for the present stop.
@@ -37,14 +39,14 @@ pub(super) struct RowData {
     pub in_flight: u32,
     /// The stop that a resume under way left, in case it is refused.
     pub resuming: Option<(StopNumber, Stop)>,
+    /// An exit that is being passed, by the number of the pass, in case that is refused.
+    pub passing: Option<(u64, Stop)>,
     /// The pause that was asked for is a group's.
     pub hold: bool,
     /// Where it stood when its session ended.
     pub fell_at: Option<Place>,
     /// The adapter's ids of our breakpoints.
     pub adapter_breakpoints: BTreeMap<i64, BreakpointId>,
-    /// Leaves the tree as soon as it ends.
-    pub remove_at_end: bool,
     /// Why we ended it.
     pub cause: Option<String>,
 }
@@ -73,16 +75,17 @@ impl RowData {
             terminated: false,
             named: false,
             naming: false,
+            entering: false,
             arriving: None,
             inspect: Inspect::default(),
             shown: None,
             asked: BTreeSet::new(),
             in_flight: 0,
             resuming: None,
+            passing: None,
             hold: false,
             fell_at: None,
             adapter_breakpoints: BTreeMap::new(),
-            remove_at_end: false,
             cause: None,
         }
     }

@@ -4,12 +4,15 @@
 mod adoption;
 mod breakpoints;
 mod broken;
+mod closing;
 mod commands;
 mod ends;
 mod exec;
+mod exits;
 mod faults;
 mod harness;
 mod inspect;
+mod parting;
 mod simulation;
 mod stops;
 mod waits;

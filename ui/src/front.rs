@@ -240,7 +240,8 @@ impl Front {
 
     fn layout(&self) -> Layout {
         let (columns, rows) = self.state.size;
-        layout(&self.state, Rect::new(0, 0, columns, rows))
+        let area = Rect::new(0, 0, columns, rows);
+        layout(&self.state, self.snapshot.breakpoints.len(), area)
     }
 
     fn apply(&mut self, input: Input) {
@@ -463,6 +464,10 @@ impl Front {
         let Some(body) = made.place(Pane::Terminal) else {
             return;
         };
+        if self.state.zoom && self.state.pane() != Pane::Terminal && self.terminal_size.is_some() {
+            // What is not seen keeps its size: a smaller one would cut its lines for good.
+            return;
+        }
         let wanted = (root, body.width, body.height);
         if self.terminal_size != Some(wanted) {
             self.terminal_size = Some(wanted);

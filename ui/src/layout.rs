@@ -1,5 +1,6 @@
 //! Where each pane stands for a size of the screen. Panes that share a place are tabs, and the
-//! one that had the keyboard last is shown. It must not look at what the panes hold.
+//! one that had the keyboard last is shown. It must not look at what the panes hold, other than
+//! how many breakpoints there are.
 
 use crate::commands::Pane;
 use crate::state::UiState;
@@ -7,8 +8,14 @@ use ratatui::layout::Rect;
 
 /// The smallest screen that is drawn on, in cells.
 pub const SMALLEST: (u16, u16) = (40, 10);
+/// Rows of the status bar.
+pub const STATUS: u16 = 2;
 /// From this size on most panes are seen at once.
 const WIDE: (u16, u16) = (100, 30);
+/// Columns that programs expect of a terminal: tools such as pytest wrap below.
+const TERMINAL: u16 = 80;
+/// Rows of breakpoints, beside the title, that are seen at least and at most.
+const BREAKPOINTS: (u16, u16) = (2, 6);
 /// From this size on there are two columns.
 const MEDIUM: (u16, u16) = (70, 18);
 
@@ -68,15 +75,14 @@ pub fn fits(size: (u16, u16)) -> bool {
     size.0 >= SMALLEST.0 && size.1 >= SMALLEST.1
 }
 
-/// The places for the present size; none when it is too small.
-pub fn layout(state: &UiState, area: Rect) -> Layout {
+/// The places for the present size and number of breakpoints; none when it is too small.
+pub fn layout(state: &UiState, breakpoints: usize, area: Rect) -> Layout {
     let size = (area.width, area.height);
     if !fits(size) {
         return Layout::default();
     }
-    let bar = 2;
-    let height = area.height - bar;
-    let status = Rect::new(area.x, area.y + height, area.width, bar);
+    let height = area.height - STATUS;
+    let status = Rect::new(area.x, area.y + height, area.width, STATUS);
     let body = Rect::new(area.x, area.y, area.width, height);
     let mut made = Layout {
         status,
@@ -95,30 +101,31 @@ pub fn layout(state: &UiState, area: Rect) -> Layout {
         slot(body, &Pane::ALL);
         return made;
     }
-    let share = if at_least(WIDE) { 38 } else { 35 };
-    let left = (u32::from(area.width) * share / 100).clamp(28, 60) as u16;
+    let wide = at_least(WIDE);
+    let left = if wide {
+        let rest = area.width.saturating_sub(TERMINAL + 1).max(36);
+        rest.min(share(area.width, 38, 100)).min(60)
+    } else {
+        share(area.width, 35, 100).max(28)
+    };
     let x = area.x + left + 1;
     let right = area.width - left - 1;
     let column = |y: u16, rows: u16| Rect::new(area.x, area.y + y, left, rows);
-    if at_least(WIDE) {
-        let first = height * 2 / 5;
-        let second = height * 3 / 10;
+    let top = share(height, 11, 20);
+    let upper = Rect::new(x, area.y, right, top);
+    let lower = Rect::new(x, area.y + top, right, height - top);
+    if wide {
+        let (few, many) = BREAKPOINTS;
+        let last = (breakpoints.min(usize::from(many)) as u16).max(few) + 1;
+        let first = share(height - last, 7, 20);
+        let second = share(height - last, 5, 20);
+        let third = height - first - second - last;
         slot(column(0, first), &[Pane::Tree]);
         slot(column(first, second), &[Pane::Stack]);
-        slot(
-            column(first + second, height - first - second),
-            &[Pane::Breakpoints],
-        );
-        let top = height * 11 / 20;
-        slot(Rect::new(x, area.y, right, top), &[Pane::Source]);
-        let half = (right - 1) / 2;
-        let y = area.y + top;
-        slot(Rect::new(x, y, half, height - top), &[Pane::Variables]);
-        slot(
-            Rect::new(x + half + 1, y, right - half - 1, height - top),
-            &[Pane::Output, Pane::Terminal],
-        );
-        made.lines.push((x + half, y, height - top));
+        slot(column(first + second, third), &[Pane::Variables]);
+        slot(column(height - last, last), &[Pane::Breakpoints]);
+        slot(upper, &[Pane::Source]);
+        slot(lower, &[Pane::Output, Pane::Terminal]);
     } else {
         let first = height / 2;
         slot(column(0, first), &[Pane::Tree]);
@@ -126,15 +133,15 @@ pub fn layout(state: &UiState, area: Rect) -> Layout {
             column(first, height - first),
             &[Pane::Stack, Pane::Breakpoints],
         );
-        let top = height * 11 / 20;
-        slot(Rect::new(x, area.y, right, top), &[Pane::Source]);
-        slot(
-            Rect::new(x, area.y + top, right, height - top),
-            &[Pane::Variables, Pane::Output, Pane::Terminal],
-        );
+        slot(upper, &[Pane::Source]);
+        slot(lower, &[Pane::Variables, Pane::Output, Pane::Terminal]);
     }
     made.lines.push((area.x + left, area.y, height));
     made
+}
+
+fn share(whole: u16, part: u16, of: u16) -> u16 {
+    (u32::from(whole) * u32::from(part) / u32::from(of.max(1))) as u16
 }
 
 #[cfg(test)]
@@ -147,9 +154,9 @@ mod tests {
             for height in 1..=70 {
                 let area = Rect::new(0, 0, width, height);
                 let mut state = UiState::new();
-                for zoom in [false, true] {
+                for (zoom, breakpoints) in [(false, 0), (false, 4), (false, 99), (true, 1)] {
                     state.zoom = zoom;
-                    let made = layout(&state, area);
+                    let made = layout(&state, breakpoints, area);
                     assert_eq!(made.slots.is_empty(), !fits((width, height)));
                     for (index, slot) in made.slots.iter().enumerate() {
                         assert_eq!(area.intersection(slot.area), slot.area);
@@ -167,12 +174,28 @@ mod tests {
     }
 
     #[test]
+    fn a_terminal_of_eighty_columns_and_no_more_breakpoints_than_there_are() {
+        for (width, columns) in [(117, 80), (120, 80), (130, 80), (200, 139)] {
+            let area = Rect::new(0, 0, width, 40);
+            let place = |breakpoints, pane| {
+                let made = layout(&UiState::new(), breakpoints, area);
+                made.place(pane).unwrap()
+            };
+            assert_eq!(place(1, Pane::Terminal).width, columns);
+            // A breakpoint that is set must not change what the program sees.
+            assert_eq!(place(1, Pane::Terminal), place(9, Pane::Terminal));
+            let rows = [0, 2, 4, 99].map(|count| place(count, Pane::Breakpoints).height);
+            assert_eq!(rows, [2, 2, 4, 6]);
+        }
+    }
+
+    #[test]
     fn the_pane_with_the_keyboard_is_always_seen() {
         for size in [(40, 10), (80, 24), (120, 40)] {
             for pane in Pane::ALL {
                 let mut state = UiState::new();
                 state.show(pane);
-                let made = layout(&state, Rect::new(0, 0, size.0, size.1));
+                let made = layout(&state, 1, Rect::new(0, 0, size.0, size.1));
                 assert!(made.body(pane).is_some());
             }
         }

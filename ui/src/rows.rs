@@ -328,6 +328,12 @@ pub fn variables<'a>(
     Some(Variables { rows, stale: old })
 }
 
+/// Whether it is no variable but a group of some, such as debugpy's `special variables`.
+pub fn is_group(variable: &Variable) -> bool {
+    let untyped = variable.type_name.as_deref().is_none_or(str::is_empty);
+    variable.reference > 0 && variable.value.is_empty() && untyped
+}
+
 struct Walk<'a, 's> {
     state: &'s UiState,
     inspect: &'a Inspect,
@@ -368,7 +374,8 @@ impl<'a> Walk<'a, '_> {
             .flat_map(|(_, page): &(&Inspect, &Page)| &page.variables)
             .map(|variable| (variable.name.as_str(), variable))
             .collect();
-        for variable in &page.variables {
+        let (groups, own): (Vec<_>, Vec<_>) = page.variables.iter().partition(|v| is_group(v));
+        for variable in own.into_iter().chain(groups) {
             let was = old_names.get(variable.name.as_str());
             let changed = match (old_page, was) {
                 (Some(_), Some(was)) => was.value != variable.value,

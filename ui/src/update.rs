@@ -90,6 +90,7 @@ pub fn update(
         focus::take_missed(state, snapshot);
     }
     cursor::settle(state, &at);
+    dialog::settle(state, snapshot);
     actions
 }
 

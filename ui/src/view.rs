@@ -24,6 +24,8 @@ mod status;
 mod tree;
 mod variables;
 
+pub(crate) use dialog::furthest;
+
 /// How things look, and what drawing derives: nothing that a decision hangs on.
 #[derive(Clone, Debug, Default)]
 pub struct Painted {
@@ -99,6 +101,15 @@ fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
+/// Columns for the place of something whose name takes so many of those that are left: all it
+/// needs if both fit, else its share, and the line number in any case.
+fn place_room(file: &str, line: u32, name: u16, left: u16) -> u16 {
+    let whole = paint::width(&paint::place(file, line, u16::MAX));
+    let least = paint::width(&paint::place("", line, 0)) + 2;
+    let spare = left.saturating_sub(name + 1);
+    whole.min(spare.max(left / 2).max(least)).min(left)
+}
+
 /// How a row ended, in a word or two.
 fn end_text(row: &Row) -> Option<String> {
     let end = row.end.as_ref()?;
@@ -127,7 +138,7 @@ pub fn view(
         too_small(&painted.theme, area, buffer);
         return;
     }
-    let made = layout(state, area);
+    let made = layout(state, snapshot.breakpoints.len(), area);
     let scene = Scene {
         state,
         snapshot,
@@ -217,23 +228,20 @@ fn title(scene: &Scene<'_>, slot: &Slot, buffer: &mut Buffer) {
     let tabs = others.iter().map(tab).collect::<Vec<_>>().concat();
     let gap = if tabs.is_empty() { 1 } else { 2 };
     let room = pen.left().saturating_sub(paint::width(&tabs) + gap);
-    let about = match slot.shown {
-        Pane::Tree => tree::title(scene, room),
-        Pane::Source => source::title(scene),
-        Pane::Stack => stack::title(scene),
-        Pane::Variables => variables::title(scene),
-        Pane::Output => output::title(scene),
-        Pane::Breakpoints => breakpoints::title(scene),
-        Pane::Terminal => program::title(scene),
-    };
-    if !about.is_empty() && room > 4 {
-        let cut = if slot.shown == Pane::Source {
-            paint::cut_start(&about, room)
-        } else {
-            paint::cut(&about, room)
+    if room > 4 {
+        let about = match slot.shown {
+            Pane::Tree => tree::title(scene, room),
+            Pane::Source => source::title(scene, room),
+            Pane::Stack => stack::title(scene, room),
+            Pane::Variables => variables::title(scene, room),
+            Pane::Output => output::title(scene, room),
+            Pane::Breakpoints => breakpoints::title(scene),
+            Pane::Terminal => program::title(scene, room),
         };
-        pen.put(&cut, name_style);
-        pen.put(" ", style);
+        if !about.is_empty() {
+            pen.put(&paint::cut(&about, room), name_style);
+            pen.put(" ", style);
+        }
     }
     if tabs.is_empty() {
         pen.fill(rule, style);

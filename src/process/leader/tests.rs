@@ -1,3 +1,5 @@
+//! Tests of the leader: what lives on when the program on its terminal ends, and what does not.
+
 use super::*;
 use crate::process::exit::end_of;
 use crate::process::pidfd;

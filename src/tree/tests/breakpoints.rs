@@ -279,3 +279,27 @@ fn a_filter_that_the_adapter_does_not_have_is_told_once() {
         notice.message
     );
 }
+
+#[test]
+fn the_notice_of_an_unknown_filter_names_those_that_there_are() {
+    let cases = [
+        (
+            json!([{ "filter": "raised", "label": "R" }, { "filter": "uncaught", "label": "U" }]),
+            "the adapter knows no exception filter `caught`: it has raised, uncaught",
+        ),
+        (
+            json!([]),
+            "the adapter has no exception filters: `caught` does nothing",
+        ),
+    ];
+    for (filters, told) in cases {
+        let mut bench = Bench::empty();
+        bench.silent.insert("initialize");
+        bench.launch_with(|request| request.exceptions = vec!["caught".to_owned()]);
+        let body = json!({ "exceptionBreakpointFilters": filters });
+        bench.answer("initialize", Ok(body));
+        let notices = bench.tree.notices.iter();
+        let messages: Vec<&str> = notices.map(|notice| notice.message.as_str()).collect();
+        assert_eq!(messages, [told]);
+    }
+}

@@ -377,23 +377,25 @@ fn what_is_invalidated_while_a_stop_arrives_does_not_lose_it() {
 }
 
 #[test]
-fn the_end_by_an_exception_that_is_made_for_it_is_no_stop() {
-    for (filter, state) in [
-        ("userUnhandled", RowState::Running),
-        ("raised", RowState::Paused),
-    ] {
-        let (mut bench, root) = Bench::launched_with(|request| {
-            request.exceptions = vec![filter.to_owned()];
-        });
-        bench.silent.insert("exceptionInfo");
-        bench.silent.insert("stackTrace");
-        bench.stop(root, "exception", "/p/main.py", 3);
-        let body = json!({ "exceptionId": "SystemExit", "breakMode": "always" });
-        bench.answer("exceptionInfo", Ok(body));
-        bench.answer("stackTrace", Ok(json!({ "stackFrames": [] })));
-        assert_eq!(bench.row(root).state, state, "{filter}");
-        let passed = state == RowState::Running;
-        assert_eq!(bench.count("continue"), usize::from(passed));
-        assert_eq!(bench.row(root).stop.0, u32::from(!passed));
-    }
+fn the_stop_at_entry_is_on_the_first_line() {
+    let (mut bench, root) = Bench::launched_with(|request| request.stop_on_entry = true);
+    bench.stop(root, "pause", "/p/main.py", 0);
+    assert!(!bench.row(root).is_paused(), "nobody wrote line 0");
+    assert_eq!(bench.count("next"), 1);
+    bench.stop(root, "step", "/p/main.py", 3);
+    let stop = bench.row(root).stopped.clone().unwrap();
+    assert_eq!((stop.reason.as_str(), bench.row(root).stop.0), ("entry", 1));
+    assert_eq!(stop.place.unwrap().line, 3);
+    // Later pauses are what they are.
+    bench.command(Op::Continue(root)).unwrap();
+    bench.stop(root, "pause", "/p/main.py", 5);
+    assert_eq!(bench.row(root).stopped.as_ref().unwrap().reason, "pause");
+}
+
+#[test]
+fn a_breakpoint_before_the_entry_keeps_its_reason() {
+    let (mut bench, root) = Bench::launched_with(|request| request.stop_on_entry = true);
+    bench.stop(root, "breakpoint", "/p/main.py", 1);
+    let reason = bench.row(root).stopped.clone().unwrap().reason;
+    assert_eq!(reason, "breakpoint");
 }

@@ -156,6 +156,109 @@ fn a_stop_that_is_over_is_still_shown() {
 }
 
 #[test]
+fn long_pages_are_scrolled_to_their_end_and_no_further() {
+    for size in [(120, 40), (80, 24), (40, 12)] {
+        let (mut front, _) = scene(size, "?");
+        let first = text(&front.frame());
+        front.type_keys("G");
+        let last = text(&front.frame());
+        assert!(last.contains("⊘ refused"), "{last}");
+        front.type_keys("jjjj");
+        assert_eq!(text(&front.frame()), last);
+        front.type_keys("k");
+        assert_ne!(text(&front.frame()), last, "the first step back is seen");
+        front.type_keys("g");
+        assert_eq!(text(&front.frame()), first);
+    }
+}
+
+#[test]
+fn groups_stand_below_the_variables_and_have_no_value() {
+    let (mut front, mut engine) = scene((120, 40), "4");
+    let mut inspect = fixture::inspect(2, 1, 9, 2);
+    let mut group = fixture::variable("special variables", "", "", 30);
+    let page = inspect.pages.get_mut(&10).unwrap();
+    page.variables.insert(0, group.clone());
+    group.name = "function variables".to_owned();
+    group.type_name = None;
+    page.variables.insert(1, group);
+    let empty = fixture::variable("empty", "str", "", 0);
+    page.variables.insert(0, empty);
+    engine.snapshot.inspects.insert(RowId(2), Arc::new(inspect));
+    front.engine([engine.publish()]);
+    let frame = text(&front.frame());
+    let at = |wanted: &str| {
+        frame
+            .find(wanted)
+            .unwrap_or_else(|| panic!("{wanted}: {frame}"))
+    };
+    assert!(at("x: int = 2") < at("▸ special variables "));
+    assert!(at("▸ special variables ") < at("▸ function variables "));
+    assert!(at("▸ function variables ") < at("▸ Globals"));
+    assert!(!frame.contains("special variables ="));
+    assert!(at("empty: str = ") < at("x: int"));
+}
+
+#[test]
+fn text_is_scrolled_sideways_as_far_as_there_is_some() {
+    let (mut front, mut engine) = scene((40, 12), "2");
+    assert!(text(&front.frame()).contains("The third power.…"));
+    front.terminal(key(KeyCode::Right));
+    let frame = text(&front.frame());
+    assert!(frame.contains("column 9"), "{frame}");
+    for _ in 0..50 {
+        front.terminal(key(KeyCode::Right));
+    }
+    assert!(front.state().source.left < 50);
+    for _ in 0..50 {
+        front.terminal(key(KeyCode::Left));
+    }
+    assert_eq!(front.state().source.left, 0);
+
+    engine.print(RowId(2), Stream::Stdout, &"wide ".repeat(20));
+    front.type_keys("5");
+    front.engine([engine.publish()]);
+    settle(&mut front, &mut engine);
+    front.terminal(key(KeyCode::Right));
+    let frame = text(&front.frame());
+    assert!(
+        frame.contains("e wide") && frame.contains("column 9"),
+        "{frame}"
+    );
+}
+
+#[test]
+fn a_shrunk_screen_shows_everything_again_when_it_grows() {
+    let (mut front, _) = scene((120, 40), "7");
+    let before = front.frame();
+    for size in [(10, 3), (1, 1), (120, 40)] {
+        front.terminal(TerminalEvent::Resize(size.0, size.1));
+        front.frame();
+    }
+    assert_eq!(front.frame(), before);
+}
+
+#[test]
+fn what_is_not_seen_keeps_the_size_of_its_terminal() {
+    let (mut front, mut engine) = scene((120, 40), "2z");
+    let size = |sent: &[ToEngine]| {
+        sent.iter().rev().find_map(|message| match message {
+            ToEngine::TerminalSize { columns, .. } => Some(*columns),
+            _ => None,
+        })
+    };
+    assert_eq!(front.terminal_size.map(|size| size.1), Some(80));
+    front.type_keys("7");
+    assert_eq!(size(&settle(&mut front, &mut engine)), Some(120));
+    front.type_keys("z");
+    assert_eq!(size(&settle(&mut front, &mut engine)), Some(80));
+}
+
+fn key(code: KeyCode) -> TerminalEvent {
+    TerminalEvent::Key(KeyEvent::new(code, KeyModifiers::NONE))
+}
+
+#[test]
 fn only_what_is_shown_is_asked_for_and_only_once() {
     let mut engine = FakeEngine::new();
     let mut front = Front::new(UiOptions::default(), (120, 40));

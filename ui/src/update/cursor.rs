@@ -4,6 +4,7 @@
 use super::Context;
 use crate::commands::{Act, Pane};
 use crate::layout::layout;
+use crate::paint::line_width;
 use crate::rows::{self, Seen, StackRow};
 use crate::state::{Followed, ListState, UiState};
 use ratatui::layout::Rect;
@@ -11,9 +12,9 @@ use ratatui::layout::Rect;
 /// Lines seen around the current one where there is room.
 const MARGIN: usize = 3;
 
-fn height(state: &UiState, pane: Pane) -> usize {
+fn height(state: &UiState, at: &Context<'_>, pane: Pane) -> usize {
     let area = Rect::new(0, 0, state.size.0, state.size.1);
-    layout(state, area)
+    layout(state, at.snapshot.breakpoints.len(), area)
         .place(pane)
         .map_or(1, |body| usize::from(body.height.max(1)))
 }
@@ -37,10 +38,33 @@ pub(crate) fn output_range(
     (window.map_or(0, |w| w.dropped).min(total), total)
 }
 
+/// Columns of the widest line that the source or the output shows.
+pub(super) fn widest(state: &UiState, at: &Context<'_>, pane: Pane) -> usize {
+    let height = height(state, at, pane);
+    let columns = if pane == Pane::Source {
+        let text = super::shown(state, at).and_then(|key| at.windows.text(&key));
+        let lines = (state.source.top..).take(height);
+        lines
+            .map_while(|line| text?.line(line))
+            .map(line_width)
+            .max()
+    } else {
+        let row = state.focus.filter(|_| !state.output.whole_tree);
+        let window = at.windows.output.get(&row);
+        let lines = window.map(|window| window.lines.as_slice());
+        lines
+            .unwrap_or_default()
+            .iter()
+            .map(|line| line_width(&line.text))
+            .max()
+    };
+    columns.unwrap_or(0)
+}
+
 /// Moves in the pane that has the keyboard.
 pub(super) fn travel(state: &mut UiState, at: &Context<'_>, act: Act) {
     let pane = state.pane();
-    let screenful = height(state, pane).saturating_sub(1).max(1);
+    let screenful = height(state, at, pane).saturating_sub(1).max(1);
     let moved = |cursor: usize, len: usize| {
         let last = len.saturating_sub(1);
         let next = match act {
@@ -82,7 +106,7 @@ pub(super) fn travel(state: &mut UiState, at: &Context<'_>, act: Act) {
         }
         Pane::Output => {
             let (dropped, total) = output_range(state, (at.snapshot, at.windows));
-            let end = total.saturating_sub(height(state, pane) as u64);
+            let end = total.saturating_sub(height(state, at, pane) as u64);
             let top = state.output.top.unwrap_or(end);
             let next = match act {
                 Act::Up => top.saturating_sub(1),
@@ -117,12 +141,12 @@ pub(super) fn settle(state: &mut UiState, at: &Context<'_>) {
         .iter()
         .position(|b| Some(b.id) == state.breakpoints.selected);
     list.cursor = chosen.unwrap_or(list.cursor);
-    clamp(&mut list, all.len(), height(state, Pane::Breakpoints));
+    clamp(&mut list, all.len(), height(state, at, Pane::Breakpoints));
     state.breakpoints.list = list;
     state.breakpoints.selected = all.get(list.cursor).map(|b| b.id);
 
     let (dropped, total) = output_range(state, (at.snapshot, at.windows));
-    let end = total.saturating_sub(height(state, Pane::Output) as u64);
+    let end = total.saturating_sub(height(state, at, Pane::Output) as u64);
     if let Some(top) = &mut state.output.top {
         *top = (*top).clamp(dropped.min(end), end.max(dropped));
     }
@@ -162,7 +186,7 @@ fn settle_tree(state: &mut UiState, at: &Context<'_>) {
         cursor: cursor.unwrap_or(0),
         top: state.tree.top,
     };
-    clamp(&mut list, all.len(), height(state, Pane::Tree));
+    clamp(&mut list, all.len(), height(state, at, Pane::Tree));
     state.tree.top = list.top;
     state.tree.selected = all.get(list.cursor).map(|row| row.id);
     state
@@ -190,12 +214,12 @@ fn settle_stack(state: &mut UiState, at: &Context<'_>) {
             None => return,
         }
     }
-    let height = height(state, Pane::Stack);
+    let height = height(state, at, Pane::Stack);
     clamp(&mut state.stack, all.len(), height);
 }
 
 fn settle_source(state: &mut UiState, at: &Context<'_>) {
-    let height = height(state, Pane::Source);
+    let height = height(state, at, Pane::Source);
     if state.source.opened.is_none()
         && let Some((key, line)) = rows::frame_source(state, at.snapshot, at.windows)
     {
@@ -247,7 +271,7 @@ fn settle_variables(state: &mut UiState, at: &Context<'_>) {
         let found = (0..all.len()).find(|at| rows::has_path(all, *at, &state.variables.path));
         list.cursor = found.unwrap_or(list.cursor);
     }
-    clamp(&mut list, all.len(), height(state, Pane::Variables));
+    clamp(&mut list, all.len(), height(state, at, Pane::Variables));
     state.variables.list = list;
     // Kept when the name is gone for a while: it may be back after the next step.
     if state.variables.path.is_empty() {

@@ -1,9 +1,9 @@
 //! Keys while something stands over the panes.
 
-use crate::commands::{Act, COMMANDS, lookup};
+use crate::commands::{Act, lookup};
 use crate::state::{Action, Dialog, Leave, UiState};
 use crossterm::event::{KeyCode, KeyEvent};
-use daptree_model::Op;
+use daptree_model::{Op, Snapshot};
 
 /// Lines that a page of a dialog moves.
 const PAGE_LINES: usize = 10;
@@ -15,6 +15,14 @@ pub(super) fn end(state: &mut UiState, actions: &mut Vec<Action>) {
         expect: None,
         op: Op::Shutdown,
     });
+}
+
+/// Keeps what is scrolled within what there is.
+pub(super) fn settle(state: &mut UiState, snapshot: &Snapshot) {
+    let furthest = crate::view::furthest(state, snapshot);
+    if let Some(Dialog::Help(lines) | Dialog::Notices(lines)) = &mut state.dialog {
+        *lines = (*lines).min(furthest);
+    }
 }
 
 pub(super) fn press(state: &mut UiState, key: KeyEvent, actions: &mut Vec<Action>) {
@@ -30,28 +38,28 @@ pub(super) fn press(state: &mut UiState, key: KeyEvent, actions: &mut Vec<Action
             actions.push(Action::Leave(Leave::Quit { ended: false }));
         }
         Some(Dialog::Help(top)) => {
-            let last = COMMANDS.len();
             let next = match act {
                 Some(Act::Up) => top.saturating_sub(1),
-                Some(Act::Down) => top + 1,
+                Some(Act::Down) => top.saturating_add(1),
                 Some(Act::PageUp) => top.saturating_sub(PAGE_LINES),
-                Some(Act::PageDown) => top + PAGE_LINES,
+                Some(Act::PageDown) => top.saturating_add(PAGE_LINES),
                 Some(Act::Top) => 0,
-                Some(Act::Bottom) => last,
+                Some(Act::Bottom) => usize::MAX,
                 _ => return close(state, act, Act::Help),
             };
-            state.dialog = Some(Dialog::Help(next.min(last)));
+            state.dialog = Some(Dialog::Help(next));
         }
         Some(Dialog::Notices(back)) => {
             let next = match act {
-                Some(Act::Up) => back + 1,
+                Some(Act::Up) => back.saturating_add(1),
                 Some(Act::Down) => back.saturating_sub(1),
-                Some(Act::PageUp) => back + PAGE_LINES,
+                Some(Act::PageUp) => back.saturating_add(PAGE_LINES),
+                Some(Act::Top) => usize::MAX,
                 Some(Act::PageDown) => back.saturating_sub(PAGE_LINES),
                 Some(Act::Bottom) => 0,
                 _ => return close(state, act, Act::Notices),
             };
-            state.dialog = Some(Dialog::Notices(next.min(200)));
+            state.dialog = Some(Dialog::Notices(next));
         }
         Some(Dialog::Ending) | None => {}
     }

@@ -326,19 +326,23 @@ fn select_frame(state: &mut UiState, at: &Context<'_>, frame: usize) {
 }
 
 fn sideways(state: &mut UiState, at: &Context<'_>, right: bool) {
-    let scroll = |left: &mut usize| {
-        *left = if right {
-            (*left + SIDEWAYS).min(1_000_000)
-        } else {
-            left.saturating_sub(SIDEWAYS)
-        };
+    let pane = state.pane();
+    match pane {
+        Pane::Tree => return fold_tree(state, at, !right),
+        Pane::Variables => return fold_variable(state, at, !right),
+        Pane::Source | Pane::Output => {}
+        Pane::Stack | Pane::Breakpoints | Pane::Terminal => return,
+    }
+    let widest = cursor::widest(state, at, pane);
+    let left = match pane {
+        Pane::Source => &mut state.source.left,
+        _ => &mut state.output.left,
     };
-    match state.pane() {
-        Pane::Source => scroll(&mut state.source.left),
-        Pane::Output => scroll(&mut state.output.left),
-        Pane::Tree => fold_tree(state, at, !right),
-        Pane::Variables => fold_variable(state, at, !right),
-        Pane::Stack | Pane::Breakpoints | Pane::Terminal => {}
+    if right {
+        // Nobody gets lost where there is no text.
+        *left = (*left + SIDEWAYS).min(widest.saturating_sub(SIDEWAYS));
+    } else {
+        *left = left.saturating_sub(SIDEWAYS);
     }
 }
 
@@ -470,7 +474,11 @@ fn open_variable(state: &mut UiState, at: &Context<'_>) {
 }
 
 fn lock(state: &mut UiState, snapshot: &Snapshot) {
-    if terminal_root(state, snapshot).is_some() {
+    let root = terminal_root(state, snapshot);
+    if root.is_some() && !snapshot.is_live() {
+        state.show(Pane::Terminal);
+        state.hint("all has ended: nobody reads what is typed");
+    } else if root.is_some() {
         state.show(Pane::Terminal);
         state.locked = true;
     } else {

@@ -2,7 +2,7 @@
 
 use super::{Scene, breakpoint_sign, file_name};
 use crate::commands::Pane;
-use crate::paint::{Pen, cut, width};
+use crate::paint::{Pen, cut, place, width};
 use daptree_model::{Breakpoint, BreakpointStatus};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -34,7 +34,7 @@ fn draw_row(scene: &Scene<'_>, b: &Breakpoint, selected: bool, pen: &mut Pen<'_>
     let theme = scene.theme;
     let (sign, style) = breakpoint_sign(scene, b);
     pen.put(&sign.to_string(), style).put(" ", theme.text);
-    let name = format!("{}:{}", file_name(&b.spec.path), b.shown_line());
+    let file = file_name(&b.spec.path);
     let name_style = if selected {
         scene.selection(Pane::Breakpoints)
     } else if b.enabled {
@@ -42,23 +42,26 @@ fn draw_row(scene: &Scene<'_>, b: &Breakpoint, selected: bool, pen: &mut Pen<'_>
     } else {
         theme.dim
     };
-    let status = status(b);
-    let room = pen
-        .left()
-        .saturating_sub(width(&status) + 1)
-        .max(pen.left() / 2);
-    pen.put(&cut(&name, room), name_style);
-    pen.put(" ", theme.text);
-    if let Some(condition) = &b.spec.condition {
-        pen.put(&format!("if {condition} "), theme.name);
+    let mut conditions = String::new();
+    for (word, text) in [
+        ("if", &b.spec.condition),
+        ("hit", &b.spec.hit_condition),
+        ("log", &b.spec.log_message),
+    ] {
+        if let Some(text) = text {
+            let _ = write!(conditions, " {word} {text}");
+        }
     }
-    if let Some(condition) = &b.spec.hit_condition {
-        pen.put(&format!("hit {condition} "), theme.name);
-    }
-    if let Some(text) = &b.spec.log_message {
-        pen.put(&format!("log {text} "), theme.name);
-    }
-    pen.put(&status, theme.dim);
+    let name = width(&place(file, b.shown_line(), u16::MAX)) + 1;
+    let fits = |status: &String| name + width(&conditions) + width(status) <= pen.left();
+    let status = Some(status(b)).filter(fits).unwrap_or_else(|| short(b));
+    let room = super::place_room(file, b.shown_line(), width(&status), pen.left());
+    pen.put(&place(file, b.shown_line(), room), name_style);
+    // What was found to be wrong is longer than any pane: it may be cut, the conditions first.
+    let room = pen.left().saturating_sub(width(&status) + 1);
+    pen.put(&cut(&conditions, room), theme.name);
+    pen.put(" ", theme.text).put(&status, theme.dim);
+    pen.mark_cut(theme.dim);
 }
 
 /// Such as `verified in 3 of 5, hit 12`, with the adapter's word where something is wrong.
@@ -79,6 +82,30 @@ fn status(b: &Breakpoint) -> String {
     }
     if let Some(why) = refusal(b) {
         let _ = write!(out, ", refused: {why}");
+    }
+    out
+}
+
+/// The same where there is less room, such as `3/5 · 12 hits`.
+fn short(b: &Breakpoint) -> String {
+    let (good, asked) = b.verified();
+    let mut out = match (b.enabled, asked) {
+        (false, _) => "off".to_owned(),
+        (true, 0) => "pending".to_owned(),
+        (true, asked) => format!("{good}/{asked}"),
+    };
+    match b.hits {
+        0 => {}
+        1 => out += " · 1 hit",
+        hits => {
+            let _ = write!(out, " · {hits} hits");
+        }
+    }
+    if b.shown_line() != b.spec.line {
+        let _ = write!(out, " · from {}", b.spec.line);
+    }
+    if let Some(why) = refusal(b) {
+        let _ = write!(out, " · {why}");
     }
     out
 }

@@ -1,9 +1,11 @@
 //! What stands over the panes: the question at the end, the help page, the messages.
 
 use super::{Scene, help};
+use crate::layout::STATUS;
 use crate::paint::{Pen, width};
 use crate::rows;
-use crate::state::Dialog;
+use crate::state::{Dialog, UiState};
+use daptree_model::Snapshot;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -47,51 +49,76 @@ pub(super) fn draw(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
             framed(scene, "quit", &lines, 0, area, buffer);
         }
         Some(Dialog::Help(top)) => {
-            let lines = help::lines(scene, area.width.saturating_sub(4));
+            let lines = help::lines(scene, inside(area).width);
             framed(scene, "help", &lines, top, area, buffer);
         }
         Some(Dialog::Notices(back)) => {
-            let lines = notices(scene, area.width.saturating_sub(6));
-            let room = usize::from(area.height.saturating_sub(2));
+            let lines = notices(scene, inside(area).width);
+            let room = usize::from(inside(area).height);
             let top = lines.len().saturating_sub(room).saturating_sub(back);
             framed(scene, "messages", &lines, top, area, buffer);
         }
     }
 }
 
-fn notices(scene: &Scene<'_>, columns: u16) -> Vec<Line> {
+/// How far the help page or the list of messages can be scrolled on a screen.
+pub(crate) fn furthest(state: &UiState, snapshot: &Snapshot) -> usize {
+    let area = Rect::new(0, 0, state.size.0, state.size.1.saturating_sub(STATUS));
+    let lines = match state.dialog {
+        Some(Dialog::Help(_)) => help::count(inside(area).width),
+        Some(Dialog::Notices(_)) => messages(state, snapshot, inside(area).width).len(),
+        Some(Dialog::Quit | Dialog::Ending) | None => 0,
+    };
+    lines.saturating_sub(usize::from(inside(area).height))
+}
+
+/// Where the text of a dialog can be at most.
+fn inside(area: Rect) -> Rect {
+    Rect {
+        x: area.x.saturating_add(2),
+        y: area.y.saturating_add(1),
+        width: area.width.saturating_sub(4),
+        height: area.height.saturating_sub(2),
+    }
+}
+
+/// The lines of all messages: whether one begins, its text, whether something failed.
+fn messages(state: &UiState, snapshot: &Snapshot, columns: u16) -> Vec<(bool, String, bool)> {
     let mut texts: Vec<(String, bool)> = Vec::new();
-    for notice in &scene.snapshot.notices {
+    for notice in &snapshot.notices {
         let name = notice
             .row
-            .and_then(|row| scene.snapshot.rows.get(&row))
+            .and_then(|row| snapshot.rows.get(&row))
             .map(|row| format!("{}: ", row.name))
             .unwrap_or_default();
         texts.push((format!("{name}{}", notice.message), notice.is_error));
     }
-    let own = scene.state.log.iter();
+    let own = state.log.iter();
     texts.extend(own.map(|message| (message.text.clone(), message.is_error)));
     if texts.is_empty() {
         texts.push(("no messages".to_owned(), false));
     }
-    let room = usize::from(columns.max(10)) - 2;
+    let room = usize::from(columns.saturating_sub(2).max(10));
     let mut out = Vec::new();
     for (text, is_error) in texts {
+        let parts = help::wrap(&text, room).into_iter().enumerate();
+        out.extend(parts.map(|(index, part)| (index == 0, part, is_error)));
+    }
+    out
+}
+
+fn notices(scene: &Scene<'_>, columns: u16) -> Vec<Line> {
+    let styled = |(first, text, is_error)| {
         let (mark, style) = if is_error {
             (scene.sign('✗', 'x'), scene.theme.failed)
         } else {
             (scene.sign('·', '-'), scene.theme.text)
         };
-        let chars: Vec<char> = text.chars().collect();
-        for (index, part) in chars.chunks(room).enumerate() {
-            let head = if index == 0 { mark } else { ' ' };
-            out.push(vec![
-                (format!("{head} "), style),
-                (part.iter().collect(), style),
-            ]);
-        }
-    }
-    out
+        let mark = if first { mark } else { ' ' };
+        vec![(format!("{mark} "), style), (text, style)]
+    };
+    let all = messages(scene.state, scene.snapshot, columns);
+    all.into_iter().map(styled).collect()
 }
 
 fn framed(
@@ -128,8 +155,11 @@ fn framed(
             if row == 0 {
                 pen.put(&format!(" {title} "), theme.title_focused);
             } else if lines.len() > inner {
-                let text = format!(" {}–{} of {} ", top + 1, top + inner, lines.len());
+                let dash = scene.sign('–', '-');
+                let text = format!(" {}{dash}{} of {} ", top + 1, top + inner, lines.len());
                 pen.put(&text, theme.dim);
+                pen.put(&flat.to_string(), theme.rule_focused);
+                pen.put(" PgDn PgUp Esc ", theme.dim);
             }
             pen.reserve(1);
             pen.fill(flat, theme.rule_focused);

@@ -12,14 +12,15 @@ use std::fmt::Write as _;
 /// Columns that a name takes at most.
 const NAMES: u16 = 12;
 
-pub(super) fn title(scene: &Scene<'_>) -> String {
+pub(super) fn title(scene: &Scene<'_>, room: u16) -> String {
     let state = &scene.state.output;
     let name = |row: RowId| scene.snapshot.rows.get(&row).map(|row| row.name.as_str());
-    let mut out = if state.whole_tree {
-        "whole tree".to_owned()
+    let whose = if state.whole_tree {
+        "whole tree"
     } else {
-        scene.state.focus.and_then(name).unwrap_or("").to_owned()
+        scene.state.focus.and_then(name).unwrap_or("")
     };
+    let mut out = String::new();
     if state.scan.is_some() {
         out += " · searching";
     }
@@ -30,7 +31,11 @@ pub(super) fn title(scene: &Scene<'_>) -> String {
     if let Some(dropped) = window(scene).map(|w| w.dropped).filter(|d| *d > 0) {
         let _ = write!(out, " · {dropped} dropped");
     }
-    out
+    if state.left > 0 {
+        let _ = write!(out, " · column {}", state.left + 1);
+    }
+    let room = room.saturating_sub(width(&out)).max(room / 2);
+    cut_middle(whose, room) + &out
 }
 
 fn window<'a>(scene: &Scene<'a>) -> Option<&'a OutputWindow> {
@@ -51,7 +56,7 @@ pub(super) fn draw(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
         let text = if scene.state.output.whole_tree {
             "no output yet"
         } else {
-            "no output of this session yet; T shows the whole tree's"
+            "this session has printed nothing; T shows the whole tree's output"
         };
         super::empty(scene, area, buffer, text);
         return;
@@ -110,4 +115,5 @@ fn draw_line(scene: &Scene<'_>, line: &OutputLine, name_columns: u16, pen: &mut 
     ansi::runs(&line.text, base, |text, style| {
         pen.put(text, style);
     });
+    pen.mark_cut(theme.dim);
 }

@@ -3,7 +3,7 @@
 
 use super::{Scene, breakpoint_sign, others_at};
 use crate::commands::Pane;
-use crate::paint::{Pen, cut_middle, width};
+use crate::paint::{Pen, cut_middle, cut_start, width};
 use crate::rows::{self, Seen};
 use crate::state::{PromptKind, SourceKey};
 use crate::windows::{Source, SourceText};
@@ -12,13 +12,20 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-/// Columns that the names of other sessions take at most.
-const NAMES: u16 = 8;
+/// The part of the columns that the names of other sessions take at most.
+const NAMES: u16 = 6;
 
-pub(super) fn title(scene: &Scene<'_>) -> String {
-    rows::shown_source(scene.state, scene.snapshot, scene.windows)
-        .map(|(key, _)| scene.short(&key.path).to_owned())
-        .unwrap_or_default()
+pub(super) fn title(scene: &Scene<'_>, room: u16) -> String {
+    let shown = rows::shown_source(scene.state, scene.snapshot, scene.windows);
+    let Some((key, _)) = shown else {
+        return String::new();
+    };
+    let scrolled = match scene.state.source.left {
+        0 => String::new(),
+        left => format!(" · column {}", left + 1),
+    };
+    let room = room.saturating_sub(width(&scrolled));
+    cut_start(scene.short(&key.path), room) + &scrolled
 }
 
 pub(super) fn draw(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
@@ -62,12 +69,14 @@ fn current(scene: &Scene<'_>, key: &SourceKey) -> Option<(u32, bool, bool)> {
 fn lines(scene: &Scene<'_>, key: &SourceKey, text: &SourceText, area: Rect, buffer: &mut Buffer) {
     let state = &scene.state.source;
     let others = others_at(scene, &key.path);
+    let most = (area.width / NAMES).max(8);
     let names = others
         .iter()
-        .map(|(_, row)| width(&row.name))
+        .map(|(line, _)| other_names(&at_line(&others, *line), most))
+        .map(|names| width(&names) + 1)
         .max()
-        .map_or(0, |columns| columns.min(NAMES) + 1);
-    let digits = text.len().to_string().len().max(3);
+        .unwrap_or(0);
+    let digits = text.len().to_string().len().max(2);
     let current = current(scene, key);
     for line in 0..area.height {
         let index = state.top + usize::from(line);
@@ -83,13 +92,12 @@ fn lines(scene: &Scene<'_>, key: &SourceKey, text: &SourceText, area: Rect, buff
             Some((sign, style)) => pen.put(&sign.to_string(), style),
             None => pen.put(" ", scene.theme.text),
         };
+        pen.put(" ", scene.theme.text);
         if names > 0 {
-            let here: Vec<&Row> = others
-                .iter()
-                .filter(|(at, _)| *at == number)
-                .map(|(_, row)| *row)
-                .collect();
-            other_names(scene, &here, names, &mut pen);
+            let here = other_names(&at_line(&others, number), most);
+            let blank = " ".repeat(usize::from(names.saturating_sub(width(&here))));
+            pen.put(&here, scene.theme.other_stop);
+            pen.put(&blank, scene.theme.text);
         }
         let is_cursor = index == state.cursor;
         let number_style = if is_cursor {
@@ -105,31 +113,32 @@ fn lines(scene: &Scene<'_>, key: &SourceKey, text: &SourceText, area: Rect, buff
             Some((.., false)) => (scene.sign('▷', '.'), None),
             None => (' ', None),
         };
-        pen.put(&arrow.to_string(), scene.theme.stopped);
+        pen.put(&format!(" {arrow} "), scene.theme.stopped);
         pen.scrolled(state.left);
         code(scene, text, index, content, whole, &mut pen);
+        pen.mark_cut(whole.unwrap_or(scene.theme.dim));
         if let Some(style) = whole {
             pen.fill(' ', style);
         }
     }
 }
 
-fn other_names(scene: &Scene<'_>, here: &[&Row], columns: u16, pen: &mut Pen<'_>) {
-    let before = pen.left();
-    if let Some(first) = here.first() {
-        let more = here.len() - 1;
-        let text = if more > 0 {
-            let tail = format!("+{more}");
-            let room = (columns - 1).saturating_sub(width(&tail));
-            format!("{}{tail}", cut_middle(&first.name, room))
-        } else {
-            cut_middle(&first.name, columns - 1)
-        };
-        pen.put(&text, scene.theme.other_stop);
-    }
-    let used = before - pen.left();
-    let blank = " ".repeat(usize::from(columns.saturating_sub(used)));
-    pen.put(&blank, scene.theme.text);
+fn at_line<'a>(others: &[(u32, &'a Row)], line: u32) -> Vec<&'a Row> {
+    let here = others.iter().filter(|(at, _)| *at == line);
+    here.map(|(_, row)| *row).collect()
+}
+
+/// Such as `gw1 +3`: who else stands on a line, in so many columns.
+fn other_names(here: &[&Row], columns: u16) -> String {
+    let Some(first) = here.first() else {
+        return String::new();
+    };
+    let tail = match here.len() - 1 {
+        0 => String::new(),
+        more => format!(" +{more}"),
+    };
+    let room = columns.saturating_sub(width(&tail));
+    cut_middle(&first.name, room) + &tail
 }
 
 fn code(

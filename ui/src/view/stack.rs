@@ -2,25 +2,39 @@
 
 use super::Scene;
 use crate::commands::Pane;
-use crate::paint::{Pen, cut, width};
+use crate::paint::{Pen, cut, cut_middle, place, width};
 use crate::rows::{self, Seen, StackRow};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use std::fmt::Write as _;
 
-pub(super) fn title(scene: &Scene<'_>) -> String {
+/// Columns in which a name can still be told from others.
+const SHORT_NAME: u16 = 8;
+
+pub(super) fn title(scene: &Scene<'_>, room: u16) -> String {
     let Some(seen) = Seen::of(scene.state, scene.snapshot, scene.windows) else {
         return String::new();
     };
-    let threads = seen.inspect.threads.len();
-    let mut out = seen.row.name.clone();
-    if threads > 1 {
-        let _ = write!(out, " · {threads} threads");
+    let threads = match seen.inspect.threads.len() {
+        0 | 1 => String::new(),
+        count => format!(" · {count} threads"),
+    };
+    let over = if seen.fresh {
+        String::new()
+    } else {
+        format!(" · stop {} (over)", seen.inspect.stop)
+    };
+    let name = &seen.row.name;
+    let long = format!("{name}{threads}{over}");
+    if width(&long) <= room {
+        return long;
     }
-    if !seen.fresh {
-        let _ = write!(out, " · stop {} (over)", seen.inspect.stop);
-    }
-    out
+    // That a stop is over matters more than how many threads there were.
+    let over = match room.checked_sub(width(&over)) {
+        Some(rest) if rest >= SHORT_NAME => over.as_str(),
+        _ if seen.fresh => "",
+        _ => " · over",
+    };
+    cut_middle(name, room.saturating_sub(width(over))) + over
 }
 
 pub(super) fn draw(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
@@ -72,16 +86,18 @@ fn draw_row(
             pen.put(&format!("{sign} "), theme.dim);
             let style = if selected {
                 scene.selection(Pane::Stack)
-            } else {
+            } else if fresh {
                 theme.text
+            } else {
+                theme.dim
             };
-            pen.put(&thread.name, style);
+            pen.put(&thread.name, style).mark_cut(theme.dim);
         }
         StackRow::Frame(number, frame) => {
             let chosen = *number == scene.state.frame;
             pen.put(if chosen { ">" } else { " " }, theme.key);
-            let place = format!("{}:{}", super::file_name(&frame.source), frame.line);
-            let room = width(&place).min(pen.left() / 2);
+            let file = super::file_name(&frame.source);
+            let room = super::place_room(file, frame.line, width(&frame.name), pen.left());
             let name = cut(&frame.name, pen.left().saturating_sub(room + 1));
             let style = if selected {
                 scene.selection(Pane::Stack)
@@ -96,7 +112,7 @@ fn draw_row(
             pen.reserve(room);
             pen.fill(' ', theme.text);
             pen.release(room);
-            pen.put(&cut(&place, room), theme.dim);
+            pen.put(&place(file, frame.line, room), theme.dim);
         }
         StackRow::More(count) => {
             let style = if selected {

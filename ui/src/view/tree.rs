@@ -3,7 +3,7 @@
 
 use super::{Scene, end_text, file_name};
 use crate::commands::Pane;
-use crate::paint::{Pen, cut, cut_middle, width};
+use crate::paint::{self, Pen, cut, cut_middle, width};
 use crate::rows::{self, TreeRow};
 use daptree_model::{Follow, Row, RowState, TreeState};
 use ratatui::buffer::Buffer;
@@ -67,7 +67,7 @@ fn draw_row(
     let focused = scene.state.focus == Some(row.id);
     let selected = scene.state.tree.selected == Some(row.id);
     let quiet = row.follow != Follow::Adopted || row.is_ended();
-    let place = place_text(row);
+    let (words, place) = place_of(row);
     let mut pen = Pen::new(buffer, area, line);
     pen.put(if focused { ">" } else { " " }, theme.key);
     let levels = shown.guides.len();
@@ -111,7 +111,17 @@ fn draw_row(
     if shown.folded && shown.below > 0 {
         let _ = write!(name, " +{}", shown.below);
     }
-    let place_room = width(&place).min(pen.left() / 2);
+    let place_room = match place {
+        Some((file, at)) => super::place_room(file, at, width(&name) + width(&words), pen.left()),
+        None => 0,
+    };
+    let place = place.map_or(String::new(), |(file, at)| {
+        paint::place(file, at, place_room)
+    });
+    let spare = pen.left().saturating_sub(width(&name) + 1);
+    let most = (pen.left() / 2).max(spare).max(place_room);
+    let place = cut(&(words + &place), most);
+    let place_room = width(&place);
     let room = pen.left().saturating_sub(place_room + 1);
     let pid_room = width(&pid) + 1;
     let fits_pid = !pid.is_empty() && width(&name) + pid_room <= room;
@@ -130,36 +140,35 @@ fn draw_row(
             RowState::Ended => glyph_style,
             _ => theme.dim,
         };
-        pen.put(&cut(&place, place_room), style);
+        pen.put(&place, style);
     }
 }
 
-/// Where it stands, or what it does, or how it ended.
-fn place_text(row: &Row) -> String {
+/// What it does or how it ended, and the file and line where it stands.
+fn place_of(row: &Row) -> (String, Option<(&str, u32)>) {
     if let Some(end) = end_text(row) {
-        return end;
+        return (end, None);
     }
-    let mut words: Vec<String> = Vec::new();
-    match row.state {
+    let words = match row.state {
         RowState::Paused => {
             let place = row.stopped.as_ref().and_then(|stop| stop.place.as_ref());
-            if row.held {
-                words.push("held".to_owned());
-            }
-            if let Some(place) = place {
-                words.push(format!("{}:{}", file_name(&place.path), place.line));
-            }
+            let place = place.map(|place| (file_name(&place.path), place.line));
+            return match (row.held, place) {
+                (true, None) => ("held".to_owned(), None),
+                (true, place) => ("held ".to_owned(), place),
+                (false, place) => (String::new(), place),
+            };
         }
-        RowState::Created => words.push("not started".to_owned()),
-        RowState::Starting => words.push("starting".to_owned()),
-        RowState::Adopting => words.push("joining".to_owned()),
-        RowState::Failed => words.push("connection broke".to_owned()),
-        RowState::Running if row.pausing => words.push("pausing".to_owned()),
+        RowState::Created => "not started",
+        RowState::Starting => "starting",
+        RowState::Adopting => "joining",
+        RowState::Failed => "connection broke",
+        RowState::Running if row.pausing => "pausing",
         RowState::Running | RowState::Ended => match row.follow {
-            Follow::Helper => words.push("helper".to_owned()),
-            Follow::Released => words.push("released".to_owned()),
-            Follow::Adopted | Follow::Unfollowed => {}
+            Follow::Helper => "helper",
+            Follow::Released => "released",
+            Follow::Adopted | Follow::Unfollowed => "",
         },
-    }
-    words.join(" ")
+    };
+    (words.to_owned(), None)
 }

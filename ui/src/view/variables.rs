@@ -3,15 +3,15 @@
 
 use super::Scene;
 use crate::commands::Pane;
-use crate::paint::Pen;
+use crate::paint::{Pen, cut_middle};
 use crate::rows::{self, Seen, VarKind, VarRow};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-pub(super) fn title(scene: &Scene<'_>) -> String {
+pub(super) fn title(scene: &Scene<'_>, room: u16) -> String {
     Seen::of(scene.state, scene.snapshot, scene.windows)
         .and_then(|seen| seen.frame(scene.state))
-        .map(|frame| frame.name.clone())
+        .map(|frame| cut_middle(&frame.name, room))
         .unwrap_or_default()
 }
 
@@ -56,6 +56,9 @@ fn draw_row(scene: &Scene<'_>, row: &VarRow<'_>, stale: bool, selected: bool, pe
         VarKind::Scope(scope) => {
             pen.put(&scope.name, picked(either(theme.key)));
         }
+        VarKind::Variable(group) if rows::is_group(group) => {
+            pen.put(&group.name, picked(theme.dim));
+        }
         VarKind::Variable(variable) => {
             pen.put(&variable.name, picked(either(theme.name)));
             if let Some(type_name) = variable.type_name.as_deref().filter(|t| !t.is_empty()) {
@@ -79,4 +82,5 @@ fn draw_row(scene: &Scene<'_>, row: &VarRow<'_>, stale: bool, selected: bool, pe
             pen.put(why, picked(theme.failed));
         }
     }
+    pen.mark_cut(theme.dim);
 }
