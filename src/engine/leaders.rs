@@ -121,7 +121,8 @@ mod tests {
         assert_eq!(rows, [root]);
 
         assert_eq!(leaders.end(Some(run(1)), None), []);
-        program.terminal.unwrap().write(b"\n").unwrap();
+        let terminal = program.terminal.unwrap();
+        terminal.write(b"\n").unwrap();
         assert_eq!(ended(root).await, EndStatus::Exited(3));
         assert_eq!(leaders.end(Some(run(2)), None), []);
         assert_eq!(leaders.end(Some(run(1)), None), [leader]);

@@ -213,13 +213,16 @@ async fn a_program_that_was_stopped_on_purpose_stays_stopped() {
 
 #[tokio::test]
 async fn an_interactive_shell_has_job_control() {
-    let mut program = OnTerminal::start(&["bash", "--norc", "--noprofile", "--noediting", "-i"]);
-    program.types("sh -c 'printf r%s eady; exec sleep 300'\n");
+    let shell = ["bash", "--norc", "--noprofile", "--noediting", "-i"];
+    let mut program = OnTerminal::start(&shell);
+    program.types("sh -c 'printf r%s eady; read x; printf got:$x'\n");
     let text = program.until("ready").await;
     assert!(!text.contains("no job control"), "{text}");
     program.types("\x1a");
     program.until("Stopped").await;
-    program.types("kill -9 %1; wait; exit 6\n");
+    program.types("fg\nword\n");
+    program.until("got:word").await;
+    program.types("exit 6\n");
     program.until("exit\r\n").await;
     assert_eq!(program.ended().await, EndStatus::Exited(6));
     end(program).await;
