@@ -1,5 +1,5 @@
 //! `daptree doctor`: what works on this machine, and what to do about the rest. The report is a
-//! pure function of what was found; the finding is in [`probe`]. It must not change anything
+//! pure function of what was found; the finding is in [`mod@probe`]. It must not change anything
 //! but the folders it tests.
 
 use std::fmt::Write as _;
