@@ -5,7 +5,7 @@ use super::{Kept, Message};
 use crate::process::kernel::{ChildSetup, before_exec};
 use crate::process::{ProcessKey, children, exit, table};
 use std::ffi::OsString;
-use std::io;
+use std::io::{self, Write as _};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -70,7 +70,7 @@ impl KeeperHandle {
 
     /// As [`Self::start`], by another command.
     pub fn start_with(command: KeeperCommand) -> io::Result<Self> {
-        let running = start(&command)?;
+        let (running, _) = start(&command, &[])?;
         let (said, queue) = mpsc::unbounded_channel();
         let (tell, state) = watch::channel(State::Runs(running.key));
         tokio::spawn(serve(command, running, queue, tell));
@@ -139,10 +139,21 @@ impl KeeperHandle {
     }
 }
 
-fn start(command: &KeeperCommand) -> io::Result<Running> {
+/// Starts a keeper that has `first` to read before it exists, so that the engine may die at any
+/// moment after; gives what its socket did not take.
+fn start(command: &KeeperCommand, first: &[u8]) -> io::Result<(Running, Vec<u8>)> {
     // A socket, so that writing to it never blocks and never raises SIGPIPE.
-    let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
+    let (mut ours, theirs) = std::os::unix::net::UnixStream::pair()?;
     ours.set_nonblocking(true)?;
+    let mut rest = first;
+    while !rest.is_empty() {
+        match ours.write(rest) {
+            Ok(taken) => rest = rest.get(taken..).unwrap_or_default(),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
     let mut process = Command::new(&command.program);
     process
         .args(&command.arguments)
@@ -156,10 +167,8 @@ fn start(command: &KeeperCommand) -> io::Result<Running> {
     before_exec(&mut process, ChildSetup::OwnSessionDeaf);
     let child = children::spawn_ours(|| process.spawn(), |child| Some(child.id()))?;
     let key = table::key_of(child.id()).ok_or(io::ErrorKind::NotFound)?;
-    Ok(Running {
-        key,
-        input: UnixStream::from_std(ours)?,
-    })
+    let input = UnixStream::from_std(ours)?;
+    Ok((Running { key, input }, rest.to_vec()))
 }
 
 async fn serve(
@@ -176,19 +185,26 @@ async fn serve(
             break;
         }
         restarts += 1;
-        match start(&command) {
-            Ok(next) => running = next,
+        let list: Vec<u8> = kept
+            .replay()
+            .iter()
+            .filter_map(|it| line(it).ok())
+            .flatten()
+            .collect();
+        let rest = match start(&command, &list) {
+            Ok((next, rest)) => {
+                running = next;
+                rest
+            }
             Err(error) => {
                 tracing::error!(%error, "the keeper died and could not be started again");
                 break;
             }
-        }
+        };
         tracing::warn!(restarts, "the keeper died and was started again");
         state.send_replace(State::Runs(running.key));
-        for message in kept.replay() {
-            // When this one is dead too, the next round starts another.
-            let _ = write(&mut running.input, &message).await;
-        }
+        // When this one is dead too, the next round starts another.
+        let _ = running.input.write_all(&rest).await;
     }
     state.send_replace(State::Over);
 }
@@ -232,7 +248,11 @@ async fn tell(
 }
 
 async fn write(input: &mut UnixStream, message: &Message) -> io::Result<()> {
+    input.write_all(&line(message)?).await
+}
+
+fn line(message: &Message) -> io::Result<Vec<u8>> {
     let mut line = serde_json::to_vec(message)?;
     line.push(b'\n');
-    input.write_all(&line).await
+    Ok(line)
 }
