@@ -176,7 +176,9 @@ impl Policy for Debugpy {
     }
 
     fn is_still_held(&self, refusal: &str) -> bool {
-        refusal.contains("already being debugged")
+        // Either the adapter has not noticed that the earlier image's connection is gone, or it
+        // noticed while it was about to use it.
+        refusal.contains("already being debugged") || refusal.contains("disconnected unexpectedly")
     }
 
     fn will_report(&self, command: &[String]) -> bool {

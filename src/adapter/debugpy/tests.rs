@@ -157,3 +157,14 @@ fn names_of_programs_are_read() {
     let id = "mod.MyError       (note: full exception trace is shown but execution is paused";
     assert_eq!(Debugpy.exception_type(id), "MyError");
 }
+
+#[test]
+fn an_attach_that_met_the_connection_from_before_an_exec_is_tried_again() {
+    for (refusal, again) in [
+        ("Server[pid=200] is already being debugged.", true),
+        ("Server[3] disconnected unexpectedly", true),
+        ("Debug server did not connect back in time", false),
+    ] {
+        assert_eq!(Debugpy.is_still_held(refusal), again, "{refusal}");
+    }
+}
