@@ -6,7 +6,7 @@ use super::{
 };
 use crate::adapter::Policy;
 use daptree_model::{
-    Answer, Event, Follow, LaunchRequest, ProcessKey, Row, RowId, RowState, StopNumber, TreeState,
+    Answer, Event, Follow, LaunchRequest, ProcessKey, Row, RowId, RowState, TreeState,
 };
 use std::sync::Arc;
 
@@ -15,30 +15,14 @@ impl Tree {
     pub(super) fn launch(&mut self, asker: Asker, request: LaunchRequest) {
         let request = Arc::new(request);
         let words = words_of(&request);
+        let name = words
+            .first()
+            .map(|word| base_name(word))
+            .unwrap_or_default();
         let root = self.add_row(None, |id| Row {
-            id,
-            parent: None,
-            parent_session: None,
-            root: id,
-            process: None,
-            name: words
-                .first()
-                .map_or_else(String::new, |word| base_name(word)),
-            program: None,
-            command: words.clone(),
-            language: None,
-            follow: Follow::Adopted,
-            reason: None,
+            command: words,
             state: RowState::Created,
-            stop: StopNumber(0),
-            stopped: None,
-            last_place: None,
-            held: false,
-            pausing: false,
-            end: None,
-            execs: 0,
-            since_ms: 0,
-            exception_filters: Vec::new(),
+            ..Row::new(id, name)
         });
         for spec in &request.breakpoints {
             self.put_breakpoint(spec.clone());
@@ -282,6 +266,15 @@ impl Tree {
             return;
         }
         tree.endpoint = None;
+        // Its sessions broke with it, and what stood at a stop runs on from there.
+        for data in self.rows.values_mut() {
+            if data.view.root == run.root && data.view.state == RowState::Failed {
+                data.fell_at = None;
+            }
+        }
+        let Some(tree) = self.tree_of(run) else {
+            return;
+        };
         // An adapter that nothing needs any more may go.
         if tree.state.is_live() && tree.state != TreeState::Ending && self.holds_its_tree(run.root)
         {

@@ -48,7 +48,13 @@ impl Tree {
         }
         tracing::info!(%row, "the session's connection is lost: {why}");
         self.arrive_late(row);
-        self.fell(row);
+        let adapter_up = self
+            .run_of(row)
+            .and_then(|run| self.tree_of(run))
+            .is_some_and(|tree| tree.endpoint.is_some());
+        if adapter_up {
+            self.fell(row);
+        }
         let why = format!("its debug session broke: {why}");
         self.change_row(row, |view| {
             view.state = RowState::Failed;

@@ -122,6 +122,12 @@ fn an_adapter_that_dies_fails_its_sessions_and_leaves_nothing_parked() {
     assert!(bench.was_ended(201) && !bench.was_ended(200));
     assert_eq!(state(&bench, root), TreeState::Running);
     bench.end(200, EndStatus::Exited(0));
+    let cause = bench
+        .row(child)
+        .end
+        .as_ref()
+        .and_then(|end| end.cause.clone());
+    assert_eq!(cause, None, "it ran on from its stop");
     bench.end(ROOT_PID, EndStatus::Exited(0));
     assert_eq!(state(&bench, root), TreeState::Ended);
 }
@@ -243,4 +249,38 @@ fn an_adapter_that_is_not_wanted_any_more_is_ended() {
     bench.forget();
     bench.feed(Input::AdapterReady(run, prepared()));
     assert!(matches!(bench.effects[..], [Effect::StopAdapter(r)] if r == run));
+}
+
+#[test]
+fn what_stood_when_its_adapter_died_ran_on_in_whatever_order_that_is_heard() {
+    for adapter_first in [true, false] {
+        let (mut bench, root) = Bench::launched();
+        let child = bench.report(root, 200);
+        bench.stop(child, "breakpoint", "/p/main.py", 3);
+        let run = bench.run(root);
+        let gone = Input::AdapterGone(run, "killed by SIGKILL".to_owned());
+        let connection = bench.connection(child);
+        if adapter_first {
+            bench.feed(gone);
+            bench.breaks(connection);
+        } else {
+            bench.breaks(connection);
+            bench.feed(gone);
+        }
+        bench.end(200, EndStatus::Exited(0));
+        let end = bench.row(child).end.clone().unwrap();
+        assert_eq!(end.cause, None, "adapter first: {adapter_first}");
+    }
+    // A session that breaks alone is that of a process which was ended where it stood.
+    let (mut bench, root) = Bench::launched();
+    let child = bench.report(root, 200);
+    bench.stop(child, "breakpoint", "/p/main.py", 3);
+    let connection = bench.connection(child);
+    bench.breaks(connection);
+    bench.end(200, EndStatus::Signaled(9));
+    let end = bench.row(child).end.clone().unwrap();
+    assert_eq!(
+        end.cause.as_deref(),
+        Some("ended while stopped at main.py:3")
+    );
 }
