@@ -3,7 +3,7 @@
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use daptree::dap::codec::{Decoder, encode};
 use daptree::dap::message::Message;
-use daptree_model::{Follow, FromEngine, ProcessKey, Row, RowId, RowState, Snapshot, StopNumber};
+use daptree_model::{FromEngine, ProcessKey, Row, RowId, Snapshot};
 use daptree_ui::{Front, UiOptions};
 use serde_json::{Value, json};
 use std::hint::black_box;
@@ -54,7 +54,6 @@ fn row(number: u32) -> Row {
     let id = RowId(number);
     let parent = (number > 1).then_some(RowId(1));
     Row {
-        id,
         parent,
         parent_session: parent,
         root: RowId(1),
@@ -62,22 +61,10 @@ fn row(number: u32) -> Row {
             pid: 1_000 + number,
             start: 1,
         }),
-        name: format!("worker-{number}"),
         program: Some("/home/me/project/worker.py".to_owned()),
         command: vec!["python".to_owned(), "worker.py".to_owned()],
         language: Some("python".to_owned()),
-        follow: Follow::Adopted,
-        reason: None,
-        state: RowState::Running,
-        stop: StopNumber(0),
-        stopped: None,
-        last_place: None,
-        held: false,
-        pausing: false,
-        end: None,
-        execs: 0,
-        since_ms: 0,
-        exception_filters: Vec::new(),
+        ..Row::new(id, format!("worker-{number}"))
     }
 }
 

@@ -54,6 +54,34 @@ pub struct Row {
 }
 
 impl Row {
+    /// A root row of its own that runs under the debugger and has not stopped: what else is known
+    /// of it is filled in.
+    pub fn new(id: RowId, name: impl Into<String>) -> Self {
+        Self {
+            id,
+            parent: None,
+            parent_session: None,
+            root: id,
+            process: None,
+            name: name.into(),
+            program: None,
+            command: Vec::new(),
+            language: None,
+            follow: Follow::Adopted,
+            reason: None,
+            state: RowState::Running,
+            stop: StopNumber(0),
+            stopped: None,
+            last_place: None,
+            held: false,
+            pausing: false,
+            end: None,
+            execs: 0,
+            since_ms: 0,
+            exception_filters: Vec::new(),
+        }
+    }
+
     /// Whether it has, or had, a debug session.
     pub fn is_session(&self) -> bool {
         matches!(self.follow, Follow::Adopted | Follow::Helper)

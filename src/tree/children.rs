@@ -4,7 +4,7 @@
 use super::requests::Asked;
 use super::{Effect, Run, Seen, Tree};
 use crate::adapter::{Identity, Role};
-use daptree_model::{Follow, ProcessKey, Row, RowId, RowState, StopNumber};
+use daptree_model::{Follow, ProcessKey, Row, RowId, RowState};
 use serde_json::json;
 
 /// When a name that the program had not given yet is asked for again, in ms after the adoption.
@@ -154,27 +154,9 @@ impl Tree {
 /// A row of a process that was just seen.
 fn blank(id: RowId, seen: &Seen, name: String) -> Row {
     Row {
-        id,
-        parent: None,
-        parent_session: None,
-        root: id,
         process: Some(seen.process),
-        name,
-        program: None,
         command: seen.command.clone(),
-        language: None,
-        follow: Follow::Adopted,
-        reason: None,
-        state: RowState::Running,
-        stop: StopNumber(0),
-        stopped: None,
-        last_place: None,
-        held: false,
-        pausing: false,
-        end: None,
-        execs: 0,
-        since_ms: 0,
-        exception_filters: Vec::new(),
+        ..Row::new(id, name)
     }
 }
 

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The source that the fixtures stand in.
-pub(crate) const MAIN: &str = "/work/app/main.py";
+pub(crate) const MAIN: &str = "/srv/shop/main.py";
 
 /// Its text.
 pub(crate) const TEXT: &str = "\
@@ -33,8 +33,12 @@ if __name__ == \"__main__\":
 
 /// A running session.
 pub(crate) fn row(id: u32, parent: Option<u32>) -> Row {
+    let name = if parent.is_some() {
+        format!("SpawnProcess-{}", id - 1)
+    } else {
+        "main.py".to_owned()
+    };
     Row {
-        id: RowId(id),
         parent: parent.map(RowId),
         parent_session: parent.map(RowId),
         root: RowId(1),
@@ -42,26 +46,10 @@ pub(crate) fn row(id: u32, parent: Option<u32>) -> Row {
             pid: 4_000 + id,
             start: u64::from(id),
         }),
-        name: if parent.is_some() {
-            format!("SpawnProcess-{}", id - 1)
-        } else {
-            "main.py".to_owned()
-        },
         program: Some(MAIN.to_owned()),
         command: vec!["python".to_owned(), "main.py".to_owned()],
         language: Some("python".to_owned()),
-        follow: Follow::Adopted,
-        reason: None,
-        state: RowState::Running,
-        stop: StopNumber(0),
-        stopped: None,
-        last_place: None,
-        held: false,
-        pausing: false,
-        end: None,
-        execs: 0,
-        since_ms: 0,
-        exception_filters: Vec::new(),
+        ..Row::new(RowId(id), name)
     }
 }
 
@@ -127,7 +115,7 @@ pub(crate) fn snapshot(rows: impl IntoIterator<Item = Row>) -> Snapshot {
         trees: vec![TreeView {
             root: RowId(1),
             title: "python main.py".to_owned(),
-            cwd: "/work/app".to_owned(),
+            cwd: "/srv/shop".to_owned(),
             state: TreeState::Running,
             adapter: "debugpy 1.8.22".to_owned(),
             children_released: 0,
