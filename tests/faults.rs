@@ -196,3 +196,23 @@ fn a_keeper_that_is_killed_is_replaced() {
     trace.wait_ended();
     scene.assert_nothing_left(WITHIN);
 }
+
+/// As `bwrap` and container tools start things: our parent, our session and our process group are
+/// then outside of all that we can see, and have the number 0.
+#[test]
+fn in_a_pid_namespace_of_its_own_it_ends_as_anywhere() {
+    const NAMESPACE: [&str; 4] = ["unshare", "--pid", "--fork", "--mount-proc"];
+    if !process::runs(&[&NAMESPACE[..], &["true"]].concat()) {
+        eprintln!("not tried: {NAMESPACE:?} is not allowed here");
+        return;
+    }
+    let scene = scene();
+    let trace = scene
+        .trace()
+        .under(&NAMESPACE)
+        .stop("leaf.py", "# stop here");
+    let run = trace.start(&["python", "pair.py"]).finish();
+    assert_eq!(run.code, 0, "{}", run.stderr());
+    assert_eq!(run.lines("end").count(), 3, "{}", run.stderr());
+    assert!(!run.stderr().contains("panicked"), "{}", run.stderr());
+}

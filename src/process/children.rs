@@ -97,6 +97,8 @@ fn prune() {
     });
 }
 
+/// Our own session is asked of the process table too: it is 0 for whoever was started into a new
+/// pid namespace by a process outside of it (`bwrap`, `unshare`), and no `getsid` says that.
 fn in_foreign_session(stat: &Stat) -> bool {
-    rustix::process::getsid(None).is_ok_and(|ours| ours.as_raw_nonzero().get() != stat.session)
+    table::stat(std::process::id()).is_some_and(|ours| ours.session != stat.session)
 }

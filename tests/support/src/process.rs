@@ -4,6 +4,7 @@
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 use std::fs;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// The variable that carries a test's mark.
@@ -42,6 +43,13 @@ fn command(pid: u32) -> String {
     String::from_utf8_lossy(&words)
         .trim_end_matches('\0')
         .replace('\0', " ")
+}
+
+/// Whether these words can be run here, and end well.
+pub fn runs(words: &[&str]) -> bool {
+    let mut command = Command::new(words[0]);
+    command.args(&words[1..]).stdin(Stdio::null());
+    command.output().is_ok_and(|output| output.status.success())
 }
 
 /// Whether the process has ended by the deadline.

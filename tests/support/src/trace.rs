@@ -20,6 +20,7 @@ const AFTERLIFE: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub struct TraceCommand<'a> {
     scene: &'a Scene,
+    under: Vec<OsString>,
     options: Vec<OsString>,
     stdin: Option<Vec<u8>>,
     open_stdin: bool,
@@ -29,6 +30,7 @@ impl<'a> TraceCommand<'a> {
     pub(crate) fn new(scene: &'a Scene) -> Self {
         Self {
             scene,
+            under: Vec::new(),
             options: Vec::new(),
             stdin: None,
             open_stdin: false,
@@ -40,6 +42,13 @@ impl<'a> TraceCommand<'a> {
     pub fn stop(self, file: &str, text: &str) -> Self {
         let place = self.scene.at(file, text);
         self.option("-b").option(place)
+    }
+
+    /// A program and its words that shall start daptree.
+    #[must_use]
+    pub fn under(mut self, words: &[&str]) -> Self {
+        self.under = words.iter().map(Into::into).collect();
+        self
     }
 
     /// A word before the `--`.
@@ -71,8 +80,11 @@ impl<'a> TraceCommand<'a> {
 
     /// Starts it.
     pub fn start(self, program: &[impl AsRef<OsStr>]) -> Trace<'a> {
-        let mut command = Command::new(&self.scene.binary);
+        let mut words = self.under;
+        words.push(self.scene.binary.clone().into());
+        let mut command = Command::new(&words[0]);
         command
+            .args(&words[1..])
             .args(["trace", "--json"])
             .args(&self.options)
             .arg("--")
