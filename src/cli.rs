@@ -46,6 +46,8 @@ pub struct RunRequest {
     pub just_my_code: Option<bool>,
     /// Stop the root at its first line.
     pub stop_on_entry: bool,
+    /// When one process stops, hold the others.
+    pub stop_the_world: bool,
     /// The most live sessions at once, 0 for no limit; `None` when the option was not given.
     pub max_children: Option<u32>,
     /// `--python`, as typed.
@@ -141,6 +143,9 @@ struct RunWords {
     /// Stop the program at its first line
     #[arg(long)]
     stop_on_entry: bool,
+    /// When one process stops, hold all others until it goes on
+    #[arg(long)]
+    stop_the_world: bool,
     /// The most processes debugged at once; more run free, 0 is no limit [default: 256]
     #[arg(long, value_name = "N")]
     max_children: Option<u32>,
@@ -211,6 +216,7 @@ where
                 exceptions: words.exceptions.map(filters),
                 just_my_code: words.just_my_code,
                 stop_on_entry: words.stop_on_entry,
+                stop_the_world: words.stop_the_world,
                 max_children: words.max_children,
                 python: words.python,
                 cwd: words.cwd,

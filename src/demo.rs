@@ -43,6 +43,7 @@ pub async fn run(ambient: Ambient, config: EngineConfig) -> Result<i32> {
             just_my_code: true,
             exceptions: Vec::new(),
             stop_on_entry: false,
+            stop_the_world: false,
             max_children: 256,
             breakpoints: vec![breakpoint.into()],
         };

@@ -23,6 +23,7 @@ use shell::{Shell, ShellInput};
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
@@ -44,6 +45,9 @@ pub struct EngineConfig {
     /// This process runs this engine and nothing else, so that every process below it is a
     /// tree's or the engine's own.
     pub sole: bool,
+    /// Sessions with which nothing was done for so long are closed, by the rules of close; `None`:
+    /// never. For engines without a person.
+    pub idle: Option<Duration>,
     /// Also gets every byte that the tree's processes write, as it is written.
     pub raw_output: Option<mpsc::Sender<RawOutput>>,
 }

@@ -64,6 +64,7 @@ fn debug(invocation: Invocation, ambient: Ambient) -> Result<i32> {
         settings_python: workspace.settings.python.clone(),
         keeper: Some(binary),
         sole: true,
+        idle: None,
         raw_output: None,
     };
     limits::raise_open_files();

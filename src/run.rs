@@ -65,6 +65,7 @@ fn launch_request(request: RunRequest, settings: &Settings, ambient: Ambient) ->
             .or_else(|| settings.exceptions.clone())
             .unwrap_or_default(),
         stop_on_entry: request.stop_on_entry,
+        stop_the_world: request.stop_the_world,
         max_children: request
             .max_children
             .or(settings.max_children)

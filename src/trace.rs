@@ -81,6 +81,7 @@ pub async fn run(
         just_my_code: request.just_my_code,
         exceptions: request.exceptions,
         stop_on_entry: false,
+        stop_the_world: false,
         max_children: 256,
         breakpoints: request.breakpoints.into_iter().map(Into::into).collect(),
     };

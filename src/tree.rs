@@ -7,10 +7,13 @@
 
 mod adoption;
 mod breakpoints;
+mod causes;
 mod children;
 mod connections;
 mod control;
 mod ending;
+mod groups;
+mod idle;
 mod input;
 mod inspect;
 pub mod invariants;
@@ -28,6 +31,7 @@ mod snapshot;
 mod stops;
 mod streams;
 mod timers;
+mod watchdogs;
 
 #[cfg(test)]
 mod tests;
@@ -82,6 +86,7 @@ pub struct Tree {
     last_breakpoint: u32,
     last_operation: u64,
     last_notice: u64,
+    idle: idle::Idle,
 }
 
 /// One tree: a root's slot with its present run.
@@ -158,6 +163,15 @@ impl Tree {
         Self::default()
     }
 
+    /// An engine that closes sessions with which nothing was done for so long, in ms.
+    #[must_use]
+    pub fn closing_idle(after_ms: u64) -> Self {
+        Self {
+            idle: idle::Idle::after(after_ms),
+            ..Self::default()
+        }
+    }
+
     /// Takes one input and gives what has to be done for it, in order.
     pub fn handle(&mut self, now: Millis, input: Input) -> Vec<Effect> {
         self.now = self.now.max(now);
@@ -182,18 +196,22 @@ impl Tree {
             Input::Surveyed(run, alive) => self.surveyed(run, &alive),
             Input::OutputGrew(revision, lines) => {
                 self.output_revision = revision;
-                let known = lines
-                    .into_iter()
-                    .filter(|(row, _)| self.rows.contains_key(row));
-                self.output.extend(known);
+                for (row, count) in lines {
+                    if self.rows.contains_key(&row) {
+                        self.output.insert(row, count);
+                        self.touch(row);
+                    }
+                }
                 self.dirty = true;
             }
             Input::StreamsOpened(row, offers) => self.streams_opened(row, &offers),
             Input::Wake => {}
         }
         // What is there in time is not late.
+        self.settle_worlds();
         self.settle_waits();
         self.fire_due_timers();
+        self.settle_worlds();
         self.settle_waits();
         if let Some(at) = self.timers.changed_next() {
             self.effects.push(Effect::WakeAt(at));
@@ -282,6 +300,7 @@ impl Tree {
             };
         }
         self.rows.insert(id, RowData::new(row));
+        self.touch(id);
         self.dirty = true;
         id
     }

@@ -195,6 +195,7 @@ impl Product {
             just_my_code: true,
             exceptions: Vec::new(),
             stop_on_entry: false,
+            stop_the_world: false,
             max_children: 0,
             breakpoints: vec![BreakpointSpec::line(path, program.line)],
         };

@@ -60,6 +60,7 @@ impl Setting {
             settings_python: None,
             keeper: Some(DAPTREE.into()),
             sole: false,
+            idle: None,
             raw_output: None,
         }
     }

@@ -49,6 +49,7 @@ impl Recorder {
             settings_python: None,
             keeper: Some(std::env::current_exe()?),
             sole: true,
+            idle: None,
             raw_output: None,
         })?;
         let (to_engine, from_engine) = engine.connect();

@@ -77,6 +77,9 @@ pub enum Op {
     ContinueAll(RowId),
     /// Stop every running session of the subtree.
     PauseAll(RowId),
+    /// Whether the subtree stops as one: when one of its sessions stops, the others are held until
+    /// it goes on.
+    StopTheWorld(RowId, bool),
     /// End the processes of the subtree and remove its rows; an attach root is released instead.
     Close(RowId),
     /// End the processes of the subtree; the rows stay.
@@ -114,6 +117,32 @@ pub enum Op {
 }
 
 impl Op {
+    /// The row that it is about, where it is about one.
+    pub fn row(&self) -> Option<RowId> {
+        match self {
+            Self::Restart(row)
+            | Self::Continue(row)
+            | Self::Next(row, _)
+            | Self::StepIn(row, _)
+            | Self::StepOut(row, _)
+            | Self::Pause(row)
+            | Self::ContinueAll(row)
+            | Self::PauseAll(row)
+            | Self::StopTheWorld(row, _)
+            | Self::Close(row)
+            | Self::Terminate(row)
+            | Self::Detach(row)
+            | Self::SetVariable { row, .. }
+            | Self::WaitForStop { row, .. } => Some(*row),
+            Self::Launch(_)
+            | Self::SetBreakpoint(_)
+            | Self::RemoveBreakpoint(_)
+            | Self::EnableBreakpoint(..)
+            | Self::SetExceptionFilters(_)
+            | Self::Shutdown => None,
+        }
+    }
+
     /// Its name, for logs: what it holds may be an environment.
     pub fn name(&self) -> &'static str {
         match self {
@@ -126,6 +155,7 @@ impl Op {
             Self::Pause(_) => "pause",
             Self::ContinueAll(_) => "continueAll",
             Self::PauseAll(_) => "pauseAll",
+            Self::StopTheWorld(..) => "stopTheWorld",
             Self::Close(_) => "close",
             Self::Terminate(_) => "terminate",
             Self::Detach(_) => "detach",

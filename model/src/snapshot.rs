@@ -22,7 +22,8 @@ pub struct Snapshot {
     pub breakpoints: Vec<Arc<Breakpoint>>,
     /// Exception filters that are on; `None`: the adapter's defaults are off as well.
     pub exception_filters: Vec<String>,
-    /// What was fetched for the interests of the front ends.
+    /// What was fetched for the interests of the front ends, and the last stop of each session that
+    /// ended at one.
     pub inspects: BTreeMap<RowId, Arc<Inspect>>,
     /// Grows whenever output was added anywhere.
     pub output_revision: u64,
@@ -95,6 +96,8 @@ pub struct TreeView {
     pub runs: u32,
     /// Only the user's own code is debugged.
     pub just_my_code: bool,
+    /// The whole tree stops as one.
+    pub stop_the_world: bool,
 }
 
 /// What a tree does.

@@ -112,8 +112,11 @@ impl Shell {
             reaper: Arc::new(reaper),
             inputs,
         };
+        let tree = config.idle.map_or_else(Tree::new, |after| {
+            Tree::closing_idle(u64::try_from(after.as_millis()).unwrap_or(u64::MAX))
+        });
         Self {
-            tree: Tree::new(),
+            tree,
             started: Instant::now(),
             workshop,
             keeper,

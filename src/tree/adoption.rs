@@ -320,6 +320,7 @@ impl Tree {
         // It may have stopped before its attach was answered.
         self.arrive_late(row);
         self.resumed(row);
+        self.forget_pause(row);
         self.count_released(row, why);
         self.announce(row);
         if let Some(report) = report {

@@ -3,6 +3,7 @@
 
 use super::children::NAMES;
 use super::requests::Asked;
+use super::row::Hold;
 use super::timers::Timer;
 use super::{Connection, ConnectionId, ConnectionRole, Effect, Phase, Run, Tree};
 use daptree_model::{Follow, RowId, RowState};
@@ -90,12 +91,15 @@ impl Tree {
                 .trees
                 .get(&run.root)
                 .is_some_and(|tree| tree.request.stop_on_entry);
-        if entry {
+        let held = stops && row != run.root && self.is_born_held(row);
+        if entry || held {
             // An attach has no stop at entry: a pause that is asked for before the program runs
             // is one.
             if let Some(data) = self.rows.get_mut(&row) {
                 data.entering = true;
+                data.hold = held.then_some(Hold::World);
             }
+            self.change_row(row, |view| view.pausing |= held);
             let arguments = json!({ "threadId": 1 });
             self.ask(connection, "pause", arguments, Asked::Pause, limit, None);
         }

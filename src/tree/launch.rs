@@ -22,6 +22,7 @@ impl Tree {
         let root = self.add_row(None, |id| Row {
             command: words,
             state: RowState::Created,
+            stops_world: request.stop_the_world,
             ..Row::new(id, name)
         });
         for spec in &request.breakpoints {
@@ -97,6 +98,7 @@ impl Tree {
             row.pausing = false;
             row.last_place = None;
             row.end = None;
+            row.ended_at = None;
             row.execs = 0;
         });
         self.forget_breakpoint_answers(root);

@@ -2,6 +2,7 @@
 //! and after a while the process is looked at. It must not end processes: the kernel says when one is
 //! gone.
 
+use super::causes::Fall;
 use super::timers::Timer;
 use super::{ConnectionId, Effect, Seen, Tree};
 use daptree_model::{Follow, RowId, RowState};
@@ -26,6 +27,7 @@ impl Tree {
         self.arrive_late(row);
         self.fell(row);
         self.resumed(row);
+        self.forget_pause(row);
         let keeps_adapter = self.view(row).is_some_and(|view| view.id == view.root);
         if !keeps_adapter {
             self.leave(connection, false);
@@ -36,8 +38,11 @@ impl Tree {
 
     /// Remembers where a session stands that is about to end.
     pub(super) fn fell(&mut self, row: RowId) {
-        if let Some(data) = self.rows.get_mut(&row).filter(|data| data.view.is_paused()) {
-            data.fell_at.clone_from(&data.view.last_place);
+        if let Some(data) = self.rows.get_mut(&row) {
+            let stop = data.view.stop;
+            if let Some(at) = data.view.stopped.clone() {
+                data.fell_at = Some(Fall { stop, at });
+            }
         }
     }
 
@@ -55,6 +60,7 @@ impl Tree {
         if adapter_up {
             self.fell(row);
         }
+        self.forget_pause(row);
         let why = format!("its debug session broke: {why}");
         self.change_row(row, |view| {
             view.state = RowState::Failed;

@@ -34,6 +34,7 @@ impl Tree {
     fn row_ended(&mut self, row: RowId, status: EndStatus) {
         self.arrive_late(row);
         self.fell(row);
+        self.forget_pause(row);
         let at_ms = self.now.0;
         let Some(data) = self.rows.get_mut(&row) else {
             return;
@@ -43,16 +44,19 @@ impl Tree {
         data.report = None;
         let connection = data.connection;
         // Who stands at a stop does not end by itself.
-        let stood = data.fell_at.take().map(|place| {
-            let file = place.path.rsplit('/').next().unwrap_or(&place.path);
-            format!("ended while stopped at {file}:{}", place.line)
-        });
-        let cause = data.cause.clone().or(stood);
+        let fall = data.fell_at.take();
+        let cause = self.cause_of(row, status, fall.as_ref());
+        if let Some(fall) = &fall {
+            self.keep_last_stop(row, fall);
+        }
         let end = End {
             status,
             cause: cause.clone(),
             at_ms,
             released: false,
+        };
+        let Some(data) = self.rows.get(&row) else {
+            return;
         };
         let root = data.view.root;
         let was_paused = data.view.is_paused();
@@ -67,6 +71,7 @@ impl Tree {
             self.event(Event::Continued(row));
         }
         self.event(Event::Ended { row, status, cause });
+        self.ended_with(row);
         if let Some(connection) = connection.filter(|_| row != root) {
             self.timers
                 .set(self.now.after(LAST_WORDS), Timer::Cut(connection));

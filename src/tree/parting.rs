@@ -32,6 +32,7 @@ impl Tree {
             let (connection, process) = (data.connection, data.view.process);
             let parked = data.adopt_by.is_some();
             self.arrive_late(id);
+            self.forget_pause(id);
             let Some(data) = self.rows.get(&id) else {
                 continue;
             };

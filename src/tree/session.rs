@@ -76,6 +76,7 @@ impl Tree {
             _ => Stream::Console,
         };
         if !body.output.is_empty() {
+            self.touch(row);
             self.effect(Effect::Said(row, stream, body.output.clone()));
             self.event(Event::Console {
                 row,

@@ -21,14 +21,16 @@ impl Tree {
         }
         let mut over = Vec::new();
         for wait in &self.waits {
-            if self.view(wait.row).is_none() {
-                over.push((wait.asker, Err(EngineError::UnknownSession(wait.row))));
-            } else if let Some(chosen) = self.settled(wait.row) {
-                over.push((wait.asker, Ok(self.wait_answer(wait.row, chosen))));
+            let (asker, row) = (wait.asker, wait.row);
+            if self.view(row).is_none() {
+                over.push((asker, row, Err(EngineError::UnknownSession(row))));
+            } else if let Some(chosen) = self.settled(row) {
+                over.push((asker, row, Ok(self.wait_answer(row, chosen))));
             }
         }
-        for (asker, result) in over {
+        for (asker, row, result) in over {
             self.waits.retain(|wait| wait.asker != asker);
+            self.touch_all_below(row);
             self.reply(asker, result.map(Answer::Stopped));
         }
     }
@@ -41,13 +43,16 @@ impl Tree {
         };
         let mut held = None;
         for id in self.subtree(row) {
-            let Some(view) = self.view(id).filter(|view| stands(view)) else {
+            let Some(data) = self.rows.get(&id).filter(|data| stands(&data.view)) else {
                 continue;
             };
-            if !view.held {
+            if !data.view.held {
                 return Some(id);
             }
-            held = held.or(Some(id));
+            // What its world holds goes on with it.
+            if !data.of_world {
+                held = held.or(Some(id));
+            }
         }
         // A session that a group holds counts only when no other of the subtree stands by itself.
         held.or_else(|| self.view(row).filter(|view| view.is_ended()).map(|_| row))
@@ -91,6 +96,7 @@ impl Tree {
             return;
         };
         let wait = self.waits.remove(at);
+        self.touch_all_below(wait.row);
         let what = format!("a stop of {} or below", wait.row);
         let error = EngineError::TimedOut {
             what,

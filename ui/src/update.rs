@@ -12,6 +12,7 @@ mod cursor;
 mod dialog;
 mod focus;
 mod keys;
+mod lifecycle;
 mod search;
 
 pub(crate) use cursor::output_range;
@@ -73,7 +74,7 @@ pub fn update(
         }
         Input::Windows => {}
         Input::Replied { op, expect, result } => {
-            replied(state, &op, expect, result, &mut actions);
+            replied(state, snapshot, &op, expect, result, &mut actions);
         }
         Input::Scanned(result) => search::scanned(state, result),
         Input::LaunchFailed { root, message } => {
@@ -133,6 +134,7 @@ fn notice_runs(state: &mut UiState, snapshot: &Snapshot, actions: &mut Vec<Actio
 
 fn replied(
     state: &mut UiState,
+    snapshot: &Snapshot,
     op: &Op,
     expect: Option<StopNumber>,
     result: Result<Answer, EngineError>,
@@ -159,7 +161,7 @@ fn replied(
             state.say(error.to_string(), true);
         }
         (Op::Pause(_), Ok(_)) => state.hint("pausing"),
-        (_, Ok(_)) => {}
+        (op, Ok(answer)) => lifecycle::told(state, snapshot, op, &answer),
     }
 }
 

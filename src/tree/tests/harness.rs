@@ -306,6 +306,7 @@ pub fn request() -> LaunchRequest {
         just_my_code: true,
         exceptions: Vec::new(),
         stop_on_entry: false,
+        stop_the_world: false,
         max_children: 0,
         breakpoints: Vec::new(),
     }

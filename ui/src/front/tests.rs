@@ -314,6 +314,7 @@ fn the_launch_gets_the_size_of_its_pane() {
         just_my_code: true,
         exceptions: Vec::new(),
         stop_on_entry: false,
+        stop_the_world: false,
         max_children: 0,
         breakpoints: Vec::new(),
     };

@@ -1,11 +1,11 @@
 //! Carries out the commands of the table on the pane that has the keyboard and the session that
 //! has the focus. Lists are moved in `cursor`, dialogs and prompts are read elsewhere.
 
-use super::{Context, cursor, dialog, focus, search, shown};
+use super::{Context, cursor, dialog, focus, lifecycle, search, shown};
 use crate::commands::{Act, Pane, lookup};
 use crate::keyboard;
 use crate::rows::{self, StackRow, VarKind};
-use crate::state::{Action, Dialog, Leave, Prompt, PromptKind, SourceKey, UiState};
+use crate::state::{Action, Dialog, Leave, Lifecycle, Prompt, PromptKind, SourceKey, UiState};
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use daptree_model::{
     BreakpointId, BreakpointSpec, Op, PAGE, Row, RowId, RowState, Snapshot, StopNumber,
@@ -25,7 +25,7 @@ pub(super) fn press(
         return;
     }
     if state.dialog.is_some() {
-        dialog::press(state, key, actions);
+        dialog::press(state, at.snapshot, key, actions);
     } else if state.prompt.is_some() {
         search::type_key(state, at, key);
     } else if state.locked {
@@ -101,7 +101,11 @@ fn carry_out(state: &mut UiState, at: &Context<'_>, act: Act, actions: &mut Vec<
             }
             if let Some((row, stop)) = stopped_focus(state, snapshot, "goes on only from a stop") {
                 actions.push(command(Some(stop), Op::Continue(row)));
-                focus::go_on(state, snapshot, row, stop);
+                if snapshot.rows.get(&row).is_some_and(|row| row.held && lifecycle::is_of_world(snapshot, row)) {
+                    focus::all_go_on(state, snapshot);
+                } else {
+                    focus::go_on(state, snapshot, row, stop);
+                }
             }
         }
         Act::Next | Act::StepIn | Act::StepOut => {
@@ -128,13 +132,13 @@ fn carry_out(state: &mut UiState, at: &Context<'_>, act: Act, actions: &mut Vec<
             }
         }
         Act::ToggleBreakpoint => toggle_breakpoint(state, at, actions),
-        Act::Restart => match focus_row(state, snapshot) {
-            Some(row) => {
-                actions.push(command(None, Op::Restart(row.root)));
-                state.hint("restarting");
-            }
-            None => state.hint("there is nothing to restart"),
-        },
+        Act::PauseAll | Act::StopTheWorld | Act::StopSubtree => {
+            lifecycle::group(state, snapshot, act, actions);
+        }
+        Act::Restart => lifecycle::ask(state, snapshot, Lifecycle::Restart, actions),
+        Act::Terminate => lifecycle::ask(state, snapshot, Lifecycle::Terminate, actions),
+        Act::Close => lifecycle::ask(state, snapshot, Lifecycle::Close, actions),
+        Act::Detach => lifecycle::ask(state, snapshot, Lifecycle::Detach, actions),
         Act::NextSession => focus::cycle(state, snapshot, true, false),
         Act::PreviousSession => focus::cycle(state, snapshot, false, false),
         Act::NextStopped => focus::cycle(state, snapshot, true, true),
@@ -217,11 +221,11 @@ fn carry_out(state: &mut UiState, at: &Context<'_>, act: Act, actions: &mut Vec<
     }
 }
 
-fn command(expect: Option<StopNumber>, op: Op) -> Action {
+pub(super) fn command(expect: Option<StopNumber>, op: Op) -> Action {
     Action::Command { expect, op }
 }
 
-fn focus_row<'a>(state: &UiState, snapshot: &'a Snapshot) -> Option<&'a Row> {
+pub(super) fn focus_row<'a>(state: &UiState, snapshot: &'a Snapshot) -> Option<&'a Row> {
     Some(snapshot.rows.get(&state.focus?)?.as_ref())
 }
 

@@ -20,6 +20,8 @@ pub(super) fn title(scene: &Scene<'_>, room: u16) -> String {
     };
     let over = if seen.fresh {
         String::new()
+    } else if seen.row.ended_at == Some(seen.inspect.stop) {
+        format!(" · stop {}, where it ended", seen.inspect.stop)
     } else {
         format!(" · stop {} (over)", seen.inspect.stop)
     };
