@@ -345,6 +345,8 @@ fn two_workers_of_xdist_stop_and_a_restart_stops_them_again() {
     let root = |process: &process::Process| process.command.contains("debugpy_launcher.py");
     let first = scene.process_with("debugpy_launcher.py").pid;
     terminal.press("r");
+    terminal.until_shown(&["ended and started again"]);
+    terminal.press("\r");
     process::watch(terminal.pid, PATIENCE, || {
         scene
             .processes()

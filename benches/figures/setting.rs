@@ -99,6 +99,16 @@ pub fn parent(name: &str, children: usize) -> Result<Program> {
     })
 }
 
+/// So many processes that run Python lines.
+pub fn lines(count: usize) -> Program {
+    Program {
+        script: script("lines.py"),
+        args: vec![count.to_string()],
+        breakpoint: script("steps.py"),
+        line: 1,
+    }
+}
+
 /// The program that is stepped through.
 pub fn steps() -> Result<Program> {
     let steps = script("steps.py");

@@ -12,6 +12,8 @@ use std::sync::Arc;
 const TOGETHER: u64 = 1_000;
 /// At which part of a watchdog's time it is warned of.
 const WARNING: f64 = 0.3;
+/// So soon after a session broke away from its stop its end belongs to that, in ms.
+const AFTERMATH: u64 = 1_500;
 /// From which part of its time on an end is a watchdog's: it counts from before the stop.
 const DUE: f64 = 0.6;
 
@@ -20,6 +22,11 @@ const DUE: f64 = 0.6;
 pub(super) struct Fall {
     pub stop: StopNumber,
     pub at: Stop,
+    /// Until when it stood.
+    pub until: Millis,
+    /// It left the stop without being told to: something in the process got through, such as a
+    /// handler of a signal.
+    pub broke_away: bool,
 }
 
 /// The signals by which one process ends another.
@@ -41,13 +48,14 @@ impl Tree {
             return Some(ours.clone());
         }
         let parent = data.view.parent.and_then(|id| self.view(id));
-        let parent = parent.filter(|_| is_ending(status));
+        let handled = fall.is_some_and(|fall| fall.broke_away);
+        let parent = parent.filter(|_| is_ending(status) || handled);
         let signal = status.signal_name().unwrap_or_default();
         let Some(fall) = fall else {
             let parent = parent.filter(|parent| self.ended_just_now(parent))?;
             return Some(format!("ended with its parent {} by {signal}", named(parent)));
         };
-        let stood = self.now.0.saturating_sub(fall.at.since_ms);
+        let stood = fall.until.0.saturating_sub(fall.at.since_ms);
         let place = fall.at.place.as_ref().map_or(String::new(), |place| {
             let file = place.path.rsplit('/').next().unwrap_or(&place.path);
             format!(" at {file}:{}", place.line)
@@ -55,12 +63,17 @@ impl Tree {
         let Some(parent) = parent else {
             return Some(format!("ended while stopped{place}"));
         };
-        let held = format!("while stopped for {}{place} ({signal})", seconds(stood));
         let clock = data.stands_since.unwrap_or(Millis(fall.at.since_ms));
-        let watched = self.now.0.saturating_sub(clock.0) as f64 / 1_000.0;
+        let watched = fall.until.0.saturating_sub(clock.0) as f64 / 1_000.0;
         let watchdog = self
             .watchdog_of(row)
             .filter(|dog| watched >= dog.limit * DUE);
+        let how = match (watchdog.and_then(|dog| dog.signal), is_ending(status)) {
+            (_, true) => signal,
+            (Some(sent), false) => format!("{sent}, which it handled"),
+            (None, false) => "by a signal that it handled".to_owned(),
+        };
+        let held = format!("while stopped for {}{place} ({how})", seconds(stood));
         Some(match watchdog {
             Some(dog) => format!(
                 "ended by its parent {}, whose timeout is {}, {held}",
@@ -100,6 +113,41 @@ impl Tree {
                 }
             });
             self.announce(row);
+        }
+    }
+
+    /// A session left its stop without being told to.
+    pub(super) fn broke_away(&mut self, row: RowId) {
+        let until = self.now;
+        if let Some(data) = self.rows.get_mut(&row) {
+            let stop = data.view.stop;
+            data.broke_away = data.view.stopped.clone().map(|at| Fall {
+                stop,
+                at,
+                until,
+                broke_away: true,
+            });
+        }
+    }
+
+    /// Remembers where a session stands that is about to end, or stood a moment ago.
+    pub(super) fn fell(&mut self, row: RowId) {
+        let now = self.now;
+        let Some(data) = self.rows.get_mut(&row) else {
+            return;
+        };
+        let stop = data.view.stop;
+        if let Some(at) = data.view.stopped.clone() {
+            data.fell_at = Some(Fall {
+                stop,
+                at,
+                until: now,
+                broke_away: false,
+            });
+        } else if data.fell_at.is_none() {
+            let fall = data.broke_away.take();
+            data.fell_at =
+                fall.filter(|fall| fall.stop == stop && fall.until.after(AFTERMATH) >= now);
         }
     }
 
@@ -162,10 +210,11 @@ impl Tree {
             " unless its configuration says otherwise"
         };
         let message = format!(
-            "{} {} for {}{unless}: continue {name} within {left} s, or {}",
+            "{} {} {} (its {}){unless}: continue {name} within {left} s, or {}",
             dog.name,
             dog.deed,
             limit(&dog),
+            dog.option,
             dog.remedy
         );
         self.notice("watchdog", message, Some(row), false);

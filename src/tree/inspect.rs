@@ -42,6 +42,7 @@ impl RowData {
         self.passing = None;
         self.forget_pause();
         self.fell_at = None;
+        self.broke_away = None;
         self.stands_since = None;
         self.terminated = false;
         self.found_alive = 0;

@@ -2,7 +2,6 @@
 //! and after a while the process is looked at. It must not end processes: the kernel says when one is
 //! gone.
 
-use super::causes::Fall;
 use super::timers::Timer;
 use super::{ConnectionId, Effect, Seen, Tree};
 use daptree_model::{Follow, RowId, RowState};
@@ -34,16 +33,6 @@ impl Tree {
         }
         self.timers
             .set(self.now.after(LINGER), Timer::Linger(row, connection));
-    }
-
-    /// Remembers where a session stands that is about to end.
-    pub(super) fn fell(&mut self, row: RowId) {
-        if let Some(data) = self.rows.get_mut(&row) {
-            let stop = data.view.stop;
-            if let Some(at) = data.view.stopped.clone() {
-                data.fell_at = Some(Fall { stop, at });
-            }
-        }
     }
 
     /// A live process lost its session without notice: it may have ended, or the adapter has.

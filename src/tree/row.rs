@@ -56,6 +56,8 @@ pub(super) struct RowData {
     pub stepping: bool,
     /// Where it stood when its session ended.
     pub fell_at: Option<Fall>,
+    /// The stop that it left without being told to.
+    pub broke_away: Option<Fall>,
     /// Since when it stands, or steps from stop to stop.
     pub stands_since: Option<Millis>,
     /// Its stop is fetched although nobody looks at it, to be read after its end.
@@ -116,6 +118,7 @@ impl RowData {
             unheld: false,
             stepping: false,
             fell_at: None,
+            broke_away: None,
             stands_since: None,
             keeps: false,
             touched: Millis::default(),

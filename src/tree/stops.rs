@@ -35,6 +35,9 @@ impl Tree {
             return;
         };
         data.stepping = false;
+        if data.broke_away.take().is_some() {
+            data.stands_since = None;
+        }
         let of_pause = stop.reason == "pause" || (data.entering && stop.reason == "step");
         if data.freed && of_pause {
             // Of a pause that was taken back meanwhile.
@@ -308,11 +311,9 @@ impl Tree {
     /// `continued`: the session runs on by itself, maybe before its stop was shown.
     pub(super) fn ran_on(&mut self, row: RowId) {
         self.arrive_late(row);
+        self.broke_away(row);
         if let Some(data) = self.rows.get_mut(&row) {
             data.passing = None;
-            if !data.stepping {
-                data.stands_since = None;
-            }
         }
         self.resumed(row);
     }

@@ -7,13 +7,17 @@
 pub(super) struct Watchdog {
     /// What a person calls it.
     pub name: &'static str,
-    /// What it does, such as `ends a worker that stands`.
+    /// What it does, such as `ends a worker that stands for`.
     pub deed: &'static str,
     /// After how long, in s.
     pub limit: f64,
     /// The limit stands on the command line; else it is the default, which a configuration file may
     /// have changed.
     pub is_sure: bool,
+    /// The option that sets the limit.
+    pub option: &'static str,
+    /// The signal that it sends first; `None`: it sends none.
+    pub signal: Option<&'static str>,
     /// How it is kept from that.
     pub remedy: &'static str,
 }
@@ -29,6 +33,7 @@ struct Known {
     default: Option<f64>,
     /// Without this option, and with a number above 1 in it where it takes one, nobody is watched.
     only_with: Option<&'static str>,
+    signal: Option<&'static str>,
     remedy: &'static str,
 }
 
@@ -37,19 +42,21 @@ const PARENTS: &[Known] = &[
     Known {
         program: "gunicorn",
         name: "gunicorn",
-        deed: "ends a worker that stands",
+        deed: "ends a worker that stands for",
         options: &["-t", "--timeout"],
         default: Some(30.0),
         only_with: None,
+        signal: Some("SIGABRT"),
         remedy: "start it with -t 0",
     },
     Known {
         program: "uvicorn",
         name: "uvicorn",
-        deed: "ends a worker that does not answer",
+        deed: "ends a worker that does not answer for",
         options: &["--timeout-worker-healthcheck"],
         default: Some(5.0),
         only_with: Some("--workers"),
+        signal: Some("SIGKILL"),
         remedy: "start it with --timeout-worker-healthcheck 3600",
     },
     Known {
@@ -59,15 +66,17 @@ const PARENTS: &[Known] = &[
         options: &["--time-limit"],
         default: None,
         only_with: None,
+        signal: Some("SIGKILL"),
         remedy: "start it without --time-limit",
     },
     Known {
         program: "uwsgi",
         name: "uWSGI",
         deed: "ends a worker whose request takes",
-        options: &["--harakiri", "-t"],
+        options: &["-t", "--harakiri"],
         default: None,
         only_with: None,
+        signal: Some("SIGKILL"),
         remedy: "start it without --harakiri",
     },
 ];
@@ -81,6 +90,7 @@ const THEMSELVES: &[Known] = &[Known {
     options: &["--timeout"],
     default: None,
     only_with: Some("--timeout-disable-debugger-detection"),
+    signal: None,
     remedy: "start it with --timeout 0",
 }];
 
@@ -115,6 +125,8 @@ impl Known {
             deed: self.deed,
             limit,
             is_sure: told.is_some(),
+            option: self.options.last().copied().unwrap_or_default(),
+            signal: self.signal,
             remedy: self.remedy,
         })
     }

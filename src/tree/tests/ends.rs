@@ -297,8 +297,8 @@ fn a_watchdog_is_warned_of_before_its_time_is_up_once_a_stop() {
     bench.pass(8_900);
     assert_eq!(warnings(&bench), Vec::<String>::new());
     bench.pass(60_000);
-    let wanted = "gunicorn ends a worker that stands for 30 s: continue child-200.py within 21 s, \
-                  or start it with -t 0";
+    let wanted = "gunicorn ends a worker that stands for 30 s (its --timeout): continue child-200.py \
+                  within 21 s, or start it with -t 0";
     assert_eq!(warnings(&bench), [wanted]);
     // The next stop has a time of its own.
     bench.command(Op::Continue(child)).unwrap();
@@ -389,4 +389,30 @@ fn the_last_stop_can_be_read_after_the_end_and_nothing_more() {
     assert_eq!(bench.row(other).ended_at, None);
     let id = bench.read(ReadOp::Threads(other));
     assert_eq!(bench.reply(id), Some(Err(EngineError::Gone(other))));
+}
+
+#[test]
+fn a_worker_that_handles_the_signal_at_its_stop_is_ended_there_all_the_same() {
+    let ends = |limit: &str, delay: u64| {
+        let (mut bench, child) = worker(&["-t", limit]);
+        bench.stop(child, "breakpoint", "/p/wsgi.py", 7);
+        bench.pass(4_100);
+        let connection = bench.connection(child);
+        bench.say(connection, "continued", serde_json::json!({}));
+        assert_eq!(bench.row(child).state, RowState::Running);
+        bench.pass(delay);
+        bench.terminated(child);
+        bench.pass(700);
+        bench.end(200, EndStatus::Exited(1));
+        (cause(&bench, child), bench.row(child).ended_at)
+    };
+    let (cause, at) = ends("4", 60);
+    let wanted = "ended by its parent gunicorn (pid 100), whose timeout is 4 s, \
+                  while stopped for 4.1 s at wsgi.py:7 (SIGABRT, which it handled)";
+    assert_eq!((cause.as_deref(), at), (Some(wanted), Some(StopNumber(1))));
+    let (cause, _) = ends("0", 60);
+    let wanted = "likely ended by its parent gunicorn (pid 100) while stopped for 4.1 s at \
+                  wsgi.py:7 (by a signal that it handled)";
+    assert_eq!(cause.as_deref(), Some(wanted));
+    assert_eq!(ends("4", 5_000), (None, None), "it ran on and ended later");
 }

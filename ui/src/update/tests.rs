@@ -2,6 +2,7 @@
 
 mod focus;
 mod leaving;
+mod lifecycle;
 mod panes;
 
 use super::*;
