@@ -82,9 +82,10 @@ pub trait Policy: Debug + Send + Sync {
     /// An expression that gives the name which the program itself gave to the process.
     fn name_expression(&self) -> Option<&'static str>;
 
-    /// An expression that puts streams of its own in the place of those that a process inherited:
-    /// pairs of the inherited one's `dev:ino:rdev` and the path of its own.
-    fn streams_expression(&self, streams: &[(String, String)]) -> Option<String>;
+    /// An expression that a child which was just adopted runs before its first line: it mends what
+    /// would hold the process up, and puts streams of its own in the place of those that it
+    /// inherited: pairs of the inherited one's `dev:ino:rdev` and the path of its own.
+    fn settling_in(&self, streams: &[(String, String)]) -> Option<String>;
 
     /// The name in the value of [`Self::name_expression`]; `None` when it gave none.
     fn name_in(&self, value: &str) -> Option<String>;

@@ -23,6 +23,13 @@ const TAKE_STREAMS: &str = "(lambda os, own: [os.close(new) for fd in (1, 2) \
     for path in [own.get('%d:%d:%d' % (stat.st_dev, stat.st_ino, stat.st_rdev))] if path \
     for new in [os.open(path, os.O_WRONLY | os.O_NOCTTY)] if [os.dup2(new, fd)]])";
 
+/// At the end of a process pydevd waits for its reader, which at that moment waits for the one that
+/// waits for it, until both give up after 0.5 s. A reader that was told to end need not wait.
+const LEAVE_AT_ONCE: &str = "(lambda reader, name: setattr(reader, name, \
+    (lambda wait: lambda self: self._kill_received or wait(self))(getattr(reader, name))))\
+    (__import__('sys').modules['_pydevd_bundle.pydevd_comm'].ReaderThread, \
+    '_terminate_on_socket_close')";
+
 /// A text as Python writes it.
 fn python_text(text: &str) -> String {
     let mut out = String::from("'");
@@ -131,13 +138,16 @@ impl Policy for Debugpy {
         Some(NAME)
     }
 
-    fn streams_expression(&self, streams: &[(String, String)]) -> Option<String> {
+    fn settling_in(&self, streams: &[(String, String)]) -> Option<String> {
+        if streams.is_empty() {
+            return Some(LEAVE_AT_ONCE.to_owned());
+        }
         let pairs: Vec<String> = streams
             .iter()
             .map(|(inherited, path)| format!("{}: {}", python_text(inherited), python_text(path)))
             .collect();
         Some(format!(
-            "{TAKE_STREAMS}(__import__('os'), {{{}}})",
+            "({TAKE_STREAMS}(__import__('os'), {{{}}}), {LEAVE_AT_ONCE})",
             pairs.join(", ")
         ))
     }

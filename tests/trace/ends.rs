@@ -153,3 +153,18 @@ fn a_reader_that_goes_away_ends_the_tree() {
     assert!(!String::from_utf8_lossy(&out.stderr).contains("panicked"));
     scene.assert_nothing_left(std::time::Duration::from_secs(5));
 }
+
+/// pydevd's threads wait for each other at the end of a process, until they give up after 0.5 s.
+#[test]
+fn no_process_waits_for_its_debugger_at_its_end() {
+    let scene = scene(&["leaf.py", "pair.py"]);
+    let waits = "__import__('_pydevd_bundle.pydevd_comm').pydevd_comm.ReaderThread\
+        ._terminate_on_socket_close.__code__.co_filename.endswith('pydevd_comm.py')";
+    let run = scene
+        .trace()
+        .stop("leaf.py", "# stop here")
+        .stop("pair.py", "ended with")
+        .eval(waits)
+        .run(&["python", "pair.py"]);
+    assert_eq!(run.values(waits), ["False"; 3]);
+}
