@@ -3,6 +3,7 @@
 use crate::scene;
 use daptree_testing::{Run, Scene, Trace};
 use rustix::process::Signal;
+use std::collections::BTreeSet;
 use std::time::Instant;
 
 #[test]
@@ -166,5 +167,12 @@ fn no_process_waits_for_its_debugger_at_its_end() {
         .stop("pair.py", "ended with")
         .eval(waits)
         .run(&["python", "pair.py"]);
-    assert_eq!(run.values(waits), ["False"; 3]);
+    let values = run.values(waits);
+    assert!(values.iter().all(|value| value == "False"), "{values:?}");
+    let sessions: BTreeSet<String> = run
+        .stops()
+        .iter()
+        .map(|stop| stop["session"].to_string())
+        .collect();
+    assert_eq!(sessions.len(), 3);
 }
