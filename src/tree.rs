@@ -16,6 +16,7 @@ mod inspect;
 pub mod invariants;
 mod launch;
 mod lingering;
+mod origin;
 mod over;
 mod parting;
 mod reads;
@@ -33,11 +34,12 @@ mod timers;
 mod tests;
 
 pub use input::{ConnectionId, Effect, Input, Millis, Prepared, Run, Seen, StreamOffer};
+pub use origin::Origin;
 
 use crate::adapter::Policy;
 use daptree_model::{
-    Answer, Breakpoint, BreakpointId, ClientId, CommandId, EngineError, Event, Interest,
-    LaunchRequest, Notice, Reply, Row, RowId, Snapshot, TreeState,
+    Answer, Breakpoint, BreakpointId, ClientId, CommandId, EngineError, Event, Interest, Notice,
+    Reply, Row, RowId, Snapshot, TreeState,
 };
 use requests::Pending;
 use row::RowData;
@@ -88,7 +90,7 @@ pub struct Tree {
 #[derive(Debug)]
 struct TreeData {
     run: u32,
-    request: Arc<LaunchRequest>,
+    origin: Origin,
     state: TreeState,
     policy: Option<Arc<dyn Policy>>,
     adapter: String,

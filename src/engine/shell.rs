@@ -17,8 +17,8 @@ use crate::launch::debugpy::Debugpy;
 use crate::process::ProcessKey;
 use crate::process::keeper::KeeperHandle;
 use crate::process::reaper::Reaper;
-use crate::tree::{ConnectionId, Input, Millis, Prepared, Run, Tree};
-use daptree_model::{ClientId, FromEngine, LaunchRequest, ReadOp, Reply, RowId, ToEngine};
+use crate::tree::{ConnectionId, Input, Millis, Origin, Prepared, Run, Tree};
+use daptree_model::{ClientId, FromEngine, ReadOp, Reply, RowId, ToEngine};
 use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -65,7 +65,7 @@ struct RunData {
     launch: Launch,
     launcher: PathBuf,
     debugpy: Debugpy,
-    request: Option<Arc<LaunchRequest>>,
+    origin: Option<Origin>,
     adapter: ProcessKey,
 }
 
@@ -80,7 +80,7 @@ pub(super) struct Shell {
     connection_events: mpsc::Sender<ConnectionEvent>,
     connection_inbox: Option<mpsc::Receiver<ConnectionEvent>>,
     fronts: BTreeMap<ClientId, Front>,
-    requests: BTreeMap<Run, Arc<LaunchRequest>>,
+    origins: BTreeMap<Run, Origin>,
     runs: BTreeMap<Run, RunData>,
     leaders: Leaders,
     terminals: BTreeMap<RowId, Terminal>,
@@ -122,7 +122,7 @@ impl Shell {
             connection_events,
             connection_inbox: Some(connection_inbox),
             fronts: BTreeMap::new(),
-            requests: BTreeMap::new(),
+            origins: BTreeMap::new(),
             runs: BTreeMap::new(),
             leaders: Leaders::default(),
             terminals: BTreeMap::new(),

@@ -99,7 +99,7 @@ impl Tree {
         let Some(tree) = self.tree_of(run) else {
             return;
         };
-        let (Some(policy), cap) = (tree.policy.clone(), tree.request.max_children) else {
+        let (Some(policy), cap) = (tree.policy.clone(), tree.origin.max_children()) else {
             return;
         };
         let identity = policy.identify(&child.command);

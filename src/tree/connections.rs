@@ -29,7 +29,7 @@ impl Tree {
         }
         let Some((policy, settings)) = self.trees.get(&run.root).and_then(|tree| {
             let settings = crate::adapter::SessionSettings {
-                just_my_code: tree.request.just_my_code,
+                just_my_code: tree.origin.just_my_code(),
             };
             tree.policy.clone().map(|policy| (policy, settings))
         }) else {
@@ -89,7 +89,7 @@ impl Tree {
             && self
                 .trees
                 .get(&run.root)
-                .is_some_and(|tree| tree.request.stop_on_entry);
+                .is_some_and(|tree| tree.origin.stop_on_entry());
         if entry {
             // An attach has no stop at entry: a pause that is asked for before the program runs
             // is one.

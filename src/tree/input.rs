@@ -1,11 +1,10 @@
 //! What the core hears and what it wants done: the only way in and the only way out.
 //! Plain data; it must not know how an effect is carried out.
 
+use super::origin::Origin;
 use crate::adapter::Policy;
 use crate::dap::message::Message;
-use daptree_model::{
-    ClientId, EndStatus, Event, LaunchRequest, ProcessKey, Reply, RowId, ToEngine,
-};
+use daptree_model::{ClientId, EndStatus, Event, ProcessKey, Reply, RowId, ToEngine};
 use std::fmt;
 use std::sync::Arc;
 
@@ -131,7 +130,7 @@ pub struct Seen {
 #[derive(Clone, Debug)]
 pub enum Effect {
     /// Find out what to start and bring the adapter up.
-    Start(Run, Arc<LaunchRequest>),
+    Start(Run, Origin),
     /// Start the root's process so that it joins the adapter here.
     Spawn(Run, String, u16),
     /// End the adapter of a run.

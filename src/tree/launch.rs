@@ -2,7 +2,8 @@
 //! daptree and joins the adapter like any other process.
 
 use super::{
-    Asker, Connection, ConnectionId, ConnectionRole, Effect, Phase, Prepared, Run, Tree, TreeData,
+    Asker, Connection, ConnectionId, ConnectionRole, Effect, Origin, Phase, Prepared, Run, Tree,
+    TreeData,
 };
 use crate::adapter::Policy;
 use daptree_model::{
@@ -13,7 +14,6 @@ use std::sync::Arc;
 impl Tree {
     /// Makes a root for a program and starts it.
     pub(super) fn launch(&mut self, asker: Asker, request: LaunchRequest) {
-        let request = Arc::new(request);
         let words = words_of(&request);
         let name = words
             .first()
@@ -24,17 +24,23 @@ impl Tree {
             state: RowState::Created,
             ..Row::new(id, name)
         });
-        for spec in &request.breakpoints {
+        self.begin_tree(root, Origin::Launch(Arc::new(request)));
+        self.reply(asker, Ok(Answer::Launched(root)));
+    }
+
+    /// Makes the tree of a root and starts its first run.
+    pub(super) fn begin_tree(&mut self, root: RowId, origin: Origin) {
+        for spec in origin.breakpoints() {
             self.put_breakpoint(spec.clone());
         }
-        for filter in &request.exceptions {
+        for filter in origin.exceptions() {
             if !self.exception_filters.contains(filter) {
                 self.exception_filters.push(filter.clone());
             }
         }
         let tree = TreeData {
             run: 0,
-            request,
+            origin,
             state: TreeState::Ended,
             policy: None,
             adapter: String::new(),
@@ -49,7 +55,6 @@ impl Tree {
         };
         self.trees.insert(root, tree);
         self.start_run(root);
-        self.reply(asker, Ok(Answer::Launched(root)));
     }
 
     /// Starts a root that is not running, with the settings it has.
@@ -82,7 +87,7 @@ impl Tree {
             root,
             number: tree.run,
         };
-        let request = Arc::clone(&tree.request);
+        let origin = tree.origin.clone();
         if let Some(data) = self.rows.get_mut(&root) {
             data.reset_session();
             data.cause = None;
@@ -100,7 +105,7 @@ impl Tree {
             row.execs = 0;
         });
         self.forget_breakpoint_answers(root);
-        self.effect(Effect::Start(run, request));
+        self.effect(Effect::Start(run, origin));
     }
 
     pub(super) fn start_progress(&mut self, run: Run, text: String) {

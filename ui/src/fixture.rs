@@ -5,7 +5,7 @@
 use daptree_model::{
     Breakpoint, BreakpointId, BreakpointSpec, BreakpointStatus, End, EndStatus, Follow, Frame,
     Inspect, Page, Place, ProcessKey, Row, RowId, RowState, Scope, Snapshot, Stack, Stop,
-    StopNumber, Thread, TreeState, TreeView, Variable,
+    StopNumber, Thread, TreeOrigin, TreeState, TreeView, Variable,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -123,6 +123,7 @@ pub(crate) fn snapshot(rows: impl IntoIterator<Item = Row>) -> Snapshot {
             has_terminal: true,
             runs: 1,
             just_my_code: true,
+            origin: TreeOrigin::Launched,
         }],
         rows,
         ..Snapshot::default()

@@ -8,19 +8,26 @@ use super::roots::mark;
 use super::{Shell, ShellInput};
 use crate::process::keeper::KeeperHandle;
 use crate::process::{ProcessKey, ending};
-use crate::tree::{Effect, Input, Run};
+use crate::tree::{Effect, Input, Origin, Run};
 use daptree_model::{EngineError, Event, FromEngine, RowId};
-use std::sync::Arc;
 
 impl Shell {
     pub(super) fn run_effect(&mut self, effect: Effect) {
         match effect {
-            Effect::Start(run, request) => {
-                self.requests.insert(run, Arc::clone(&request));
-                if let Some(keeper) = &self.keeper {
-                    keeper.mark(&mark(run), true);
+            Effect::Start(run, origin) => {
+                self.origins.insert(run, origin.clone());
+                match origin {
+                    Origin::Launch(request) => {
+                        if let Some(keeper) = &self.keeper {
+                            keeper.mark(&mark(run), true);
+                        }
+                        tokio::spawn(self.workshop.clone().prepare(run, request));
+                    }
+                    Origin::Attach(request) => {
+                        let message = format!("{}: attaching is not possible", request.target);
+                        self.next.push_back(Input::StartFailed(run, message));
+                    }
                 }
-                tokio::spawn(self.workshop.clone().prepare(run, request));
             }
             Effect::Spawn(run, host, port) => {
                 let input = match self.spawn_root(run, &host, port) {

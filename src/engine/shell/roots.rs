@@ -7,7 +7,7 @@ use crate::launch;
 use crate::process::ProcessKey;
 use crate::process::pidfd::{self, Signal};
 use crate::process::spawn::{self, SpawnPlan, Spawned, StdinSource, Stdio};
-use crate::tree::{Input, Run};
+use crate::tree::{Input, Origin, Run};
 use daptree_model::{FromEngine, RowId, Stdio as WantedStdio};
 
 impl Shell {
@@ -39,14 +39,14 @@ impl Shell {
         if let Some(keeper) = &self.keeper {
             keeper.add(adapter, true);
         }
-        let request = self.requests.get(&run).cloned();
+        let origin = self.origins.get(&run).cloned();
         self.runs.insert(
             run,
             RunData {
                 launch,
                 launcher,
                 debugpy,
-                request,
+                origin,
                 adapter,
             },
         );
@@ -74,10 +74,10 @@ impl Shell {
         {
             env.push(("PYDEVD_DISABLE_FILE_VALIDATION".into(), "1".into()));
         }
-        let wanted = data
-            .request
-            .as_ref()
-            .map_or(WantedStdio::Pipes, |request| request.stdio);
+        let wanted = match &data.origin {
+            Some(Origin::Launch(request)) => request.stdio,
+            _ => WantedStdio::Pipes,
+        };
         let stdio = match wanted {
             WantedStdio::Terminal { columns, rows } => {
                 let terminal = self.terminals.entry(run.root).or_default();
@@ -147,7 +147,7 @@ impl Shell {
     }
 
     pub(super) fn stop_adapter(&mut self, run: Run) {
-        self.requests.remove(&run);
+        self.origins.remove(&run);
         if let Some(data) = self.runs.remove(&run) {
             let _ = pidfd::signal(data.adapter, Signal::KILL);
             if let Some(keeper) = &self.keeper {

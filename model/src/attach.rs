@@ -1,0 +1,103 @@
+//! What a front end asks to be attached to, and which processes could be. How a target is reached
+//! is the engine's part.
+
+use crate::{BreakpointSpec, ProcessKey};
+use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
+use std::fmt;
+use std::path::PathBuf;
+
+/// A program that runs already, to become the root of a tree. It is not daptree's: it is let go in
+/// the end, never ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AttachRequest {
+    /// Where it is.
+    pub target: AttachTarget,
+    /// Only the user's own code is debugged.
+    pub just_my_code: bool,
+    /// Exception filters by the adapter's names.
+    pub exceptions: Vec<String>,
+    /// Live sessions at most; beyond it children are released. 0: no limit.
+    pub max_children: u32,
+    /// Breakpoints to set before the program is told to go on.
+    pub breakpoints: Vec<BreakpointSpec>,
+    /// Where the program's sources lie here, in the order in which they are tried.
+    pub path_maps: Vec<PathMap>,
+    /// The interpreter to run the adapter with; `None`: the target's own.
+    pub python: Option<PathBuf>,
+    /// The folder that relative names belong to, absolute.
+    pub cwd: PathBuf,
+    /// The environment in which interpreter, debugpy and gdb are looked for.
+    pub env: Vec<(OsString, OsString)>,
+}
+
+/// How a running program is reached.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum AttachTarget {
+    /// It waits under `debugpy --listen` with an adapter of its own.
+    Listening {
+        /// Host.
+        host: String,
+        /// Port of `host`.
+        port: u16,
+    },
+    /// A process of this machine; the debugger is put into it.
+    Process {
+        /// Its pid.
+        pid: u32,
+    },
+    /// It will connect to us: `debugpy --connect`.
+    Listen {
+        /// Our address to listen on.
+        host: String,
+        /// Our port; 0: any.
+        port: u16,
+    },
+}
+
+impl fmt::Display for AttachTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Listening { host, port } => f.write_str(&address(host, *port)),
+            Self::Process { pid } => write!(f, "pid {pid}"),
+            Self::Listen { host, port } => write!(f, "listen {}", address(host, *port)),
+        }
+    }
+}
+
+/// `HOST:PORT`, with brackets around an IPv6 address.
+pub fn address(host: &str, port: u16) -> String {
+    if host.contains(':') {
+        format!("[{host}]:{port}")
+    } else {
+        format!("{host}:{port}")
+    }
+}
+
+/// A folder here and what the program calls it (debugpy: `pathMappings`).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PathMap {
+    /// Here, absolute.
+    pub local: String,
+    /// As the program sees it.
+    pub remote: String,
+}
+
+/// A process that might be attached to, for a picker.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ProcessOffer {
+    /// The process.
+    pub process: ProcessKey,
+    /// The pid of its parent.
+    pub parent: u32,
+    /// What a person would call it.
+    pub name: String,
+    /// Its command line.
+    pub command: Vec<String>,
+    /// Why it cannot be attached to, in words; `None`: it can.
+    pub refusal: Option<String>,
+}
