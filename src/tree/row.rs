@@ -1,6 +1,6 @@
 //! What the core keeps of a row beyond what front ends see.
 
-use super::{ConnectionId, Millis};
+use super::{Asker, ConnectionId, Millis};
 use crate::adapter::Report;
 use daptree_model::{BreakpointId, Inspect, Place, Row, Stop, StopNumber};
 use std::collections::{BTreeMap, BTreeSet};
@@ -51,6 +51,18 @@ pub(super) struct RowData {
     pub adapter_breakpoints: BTreeMap<i64, BreakpointId>,
     /// Why we ended it.
     pub cause: Option<String>,
+    /// The debugger was put into it while it ran: its children are not reported.
+    pub injected: bool,
+    /// What ran below it before that was seen.
+    pub surveyed: bool,
+    /// It ran under the debugger already when that was.
+    pub followed: bool,
+    /// No one reported it: it was found below one that is `injected`.
+    pub unreported: bool,
+    /// Who asked for its attach and is not answered.
+    pub adopter: Option<Asker>,
+    /// What the adapter said while it was attached to.
+    pub said: String,
 }
 
 /// A piece of an [`Inspect`], asked for once per stop.
@@ -90,6 +102,12 @@ impl RowData {
             fell_at: None,
             adapter_breakpoints: BTreeMap::new(),
             cause: None,
+            injected: false,
+            surveyed: false,
+            followed: false,
+            unreported: false,
+            adopter: None,
+            said: String::new(),
         }
     }
 
