@@ -58,6 +58,7 @@ pub async fn run(ambient: Ambient, config: EngineConfig) -> Result<i32> {
         hold: Duration::ZERO,
         just_my_code: true,
         json: false,
+        attach: None,
         program,
     };
     Ok(trace::run(request, folder.0.clone(), ambient.env, config).await?)

@@ -2,6 +2,7 @@
 //! and feeds its inputs. One task writes; front ends get a pair of channels. It decides nothing:
 //! every rule is in [`crate::tree`].
 
+mod attaching;
 pub mod connection;
 mod files;
 mod front;

@@ -81,6 +81,9 @@ fn debug(invocation: Invocation, ambient: Ambient) -> Result<i32> {
             Invocation::Run(request) => {
                 run::run(request, &workspace.settings, ambient, config).await
             }
+            Invocation::Attach(command) => {
+                run::attach(command, &workspace.settings, ambient, config).await
+            }
             Invocation::Demo => demo::run(ambient, config).await,
             Invocation::Doctor | Invocation::Keeper => Ok(0),
         }

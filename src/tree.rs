@@ -6,6 +6,7 @@
 //! every step in debug builds.
 
 mod adoption;
+mod attach;
 mod breakpoints;
 mod causes;
 mod children;
@@ -19,12 +20,14 @@ mod inspect;
 pub mod invariants;
 mod launch;
 mod lingering;
+mod origin;
 mod over;
 mod parting;
 mod reads;
 mod release;
 mod requests;
 mod row;
+mod scan;
 mod session;
 mod settle;
 mod snapshot;
@@ -37,15 +40,16 @@ mod watchdogs;
 mod tests;
 
 pub use input::{ConnectionId, Effect, Input, Millis, Prepared, Run, Seen, StreamOffer};
+pub use origin::Origin;
 
 use crate::adapter::Policy;
 use daptree_model::{
-    Answer, Breakpoint, BreakpointId, ClientId, CommandId, EngineError, Event, Interest,
-    LaunchRequest, Notice, Reply, Row, RowId, Snapshot, TreeState,
+    Answer, Breakpoint, BreakpointId, ClientId, CommandId, EngineError, Event, Interest, Notice,
+    ProcessKey, Reply, Row, RowId, Snapshot, TreeState,
 };
 use requests::Pending;
 use row::RowData;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use timers::Timers;
 
@@ -68,6 +72,10 @@ pub struct Tree {
     open_commands: BTreeMap<(ClientId, CommandId), &'static str>,
     waits: Vec<settle::Wait>,
     endings: BTreeMap<u64, ending::Ending>,
+    /// Processes that are being looked at before they are attached to.
+    examinations: BTreeMap<u64, attach::Examination>,
+    /// Roots that are being let go.
+    partings: Vec<parting::Parting>,
     /// Front ends that wait for everything to end.
     shutdowns: Vec<Asker>,
     shutdown_survivors: Vec<u32>,
@@ -93,7 +101,7 @@ pub struct Tree {
 #[derive(Debug)]
 struct TreeData {
     run: u32,
-    request: Arc<LaunchRequest>,
+    origin: Origin,
     state: TreeState,
     policy: Option<Arc<dyn Policy>>,
     adapter: String,
@@ -106,6 +114,14 @@ struct TreeData {
     rows_dropped: u32,
     /// A survey is under way that decides whether the tree is over.
     surveying: bool,
+    /// Where its processes run.
+    place: attach::Place,
+    /// Reports that came before that was known.
+    held: Vec<adoption::Reported>,
+    /// Processes that a scan has seen once.
+    fresh: BTreeSet<ProcessKey>,
+    /// A scan is under way.
+    scanning: bool,
     /// Until when a process that is about to be reported is waited for.
     late_until: Option<Millis>,
     /// Who wants to know that the launch succeeded or failed.
@@ -194,6 +210,9 @@ impl Tree {
             Input::Gone(process, status) => self.process_gone(process, status),
             Input::ProcessesEnded(operation, left) => self.processes_ended(operation, &left),
             Input::Surveyed(run, alive) => self.surveyed(run, &alive),
+            Input::Located(run, seen) => self.located(run, seen.first()),
+            Input::Examined(operation, result) => self.examined(operation, result),
+            Input::Scanned(run, seen) => self.scanned(run, &seen),
             Input::OutputGrew(revision, lines) => {
                 self.output_revision = revision;
                 for (row, count) in lines {
@@ -207,10 +226,12 @@ impl Tree {
             Input::StreamsOpened(row, offers) => self.streams_opened(row, &offers),
             Input::Wake => {}
         }
+        self.partings_advance();
         // What is there in time is not late.
         self.settle_worlds();
         self.settle_waits();
         self.fire_due_timers();
+        self.partings_advance();
         self.settle_worlds();
         self.settle_waits();
         if let Some(at) = self.timers.changed_next() {
@@ -226,6 +247,13 @@ impl Tree {
     /// Whether the state changed since the last snapshot.
     pub fn is_dirty(&self) -> bool {
         self.dirty
+    }
+
+    /// The live processes of all trees and their rows.
+    pub fn rows_by_process(&self) -> BTreeMap<ProcessKey, RowId> {
+        let live = self.rows.iter().filter(|(_, data)| data.is_live());
+        live.filter_map(|(row, data)| Some((data.view.process?, *row)))
+            .collect()
     }
 
     /// Whether somebody waits for the next snapshot: the values of a stop are in it.

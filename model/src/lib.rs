@@ -1,6 +1,7 @@
 //! What the engine and its front ends say to each other: ids, the [`Snapshot`], commands and
 //! events. Plain data with serde; it must not know of I/O, async, terminals or DAP connections.
 
+pub mod attach;
 pub mod breakpoint;
 pub mod id;
 pub mod inspect;
@@ -11,6 +12,7 @@ pub mod process;
 pub mod row;
 pub mod snapshot;
 
+pub use attach::{AttachRequest, AttachTarget, PathMap, ProcessOffer, Refusal, address};
 pub use breakpoint::{Breakpoint, BreakpointSpec, BreakpointStatus};
 pub use id::{BreakpointId, ClientId, CommandId, NotARowId, RowId, StopNumber};
 pub use inspect::{
@@ -24,4 +26,4 @@ pub use message::{
 pub use output::{OutputLine, OutputWindow, Stream};
 pub use process::{EndStatus, ProcessKey, signal_name};
 pub use row::{End, Exception, ExceptionFilter, Follow, Place, Row, RowState, Stop};
-pub use snapshot::{Notice, Snapshot, TreeState, TreeView};
+pub use snapshot::{Notice, Snapshot, TreeOrigin, TreeState, TreeView};

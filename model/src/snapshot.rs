@@ -98,6 +98,20 @@ pub struct TreeView {
     pub just_my_code: bool,
     /// The whole tree stops as one.
     pub stop_the_world: bool,
+    /// Where its root comes from.
+    #[serde(default)]
+    pub origin: TreeOrigin,
+}
+
+/// Where the root of a tree comes from, which decides what closing it means.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum TreeOrigin {
+    /// daptree started it: closing ends it, and it can be restarted.
+    #[default]
+    Launched,
+    /// It ran already, or came by itself: closing lets it go.
+    Attached,
 }
 
 /// What a tree does.

@@ -2,9 +2,12 @@
 //! parent's connection and are adopted over a second connection to the same adapter.
 //! Pure: it must not know where debugpy lies or how it is started.
 
-use super::{Identity, Policy, Report, Role, SessionSettings};
+use super::{Identity, Policy, Report, Role, SessionSettings, Whereabouts};
 use crate::dap::message::{Event, Message};
+use daptree_model::AttachTarget;
 use serde_json::{Value, json};
+
+mod attach;
 
 /// debugpy 1.8.
 #[derive(Clone, Copy, Debug, Default)]
@@ -22,6 +25,13 @@ const TAKE_STREAMS: &str = "(lambda os, own: [os.close(new) for fd in (1, 2) \
     for stat in [os.fstat(fd)] \
     for path in [own.get('%d:%d:%d' % (stat.st_dev, stat.st_ino, stat.st_rdev))] if path \
     for new in [os.open(path, os.O_WRONLY | os.O_NOCTTY)] if [os.dup2(new, fd)]])";
+
+/// At the end of a process pydevd waits for its reader, which at that moment waits for the one that
+/// waits for it, until both give up after 0.5 s. A reader that was told to end need not wait.
+const LEAVE_AT_ONCE: &str = "(lambda reader, name: setattr(reader, name, \
+    (lambda wait: lambda self: self._kill_received or wait(self))(getattr(reader, name))))\
+    (__import__('sys').modules['_pydevd_bundle.pydevd_comm'].ReaderThread, \
+    '_terminate_on_socket_close')";
 
 /// A text as Python writes it.
 fn python_text(text: &str) -> String {
@@ -75,6 +85,42 @@ impl Policy for Debugpy {
         })
     }
 
+    fn attach_root(&self, target: &AttachTarget, settings: &SessionSettings) -> Value {
+        attach::arguments(target, settings)
+    }
+
+    fn connect_command(&self, host: &str, port: u16) -> String {
+        attach::connect_command(host, port)
+    }
+
+    fn whereabouts_expression(&self) -> &'static str {
+        attach::WHEREABOUTS
+    }
+
+    fn whereabouts_in(&self, value: &str) -> Option<Whereabouts> {
+        attach::whereabouts_in(value)
+    }
+
+    fn parting_expression(&self) -> Option<&'static str> {
+        Some(attach::PARTING)
+    }
+
+    fn injection_failure(&self, said: &str) -> Option<String> {
+        attach::injection_failure(said)
+    }
+
+    fn unreported(&self, pid: u32, host: &str, port: u16) -> Report {
+        attach::report("subProcessId", pid, host, port)
+    }
+
+    fn injected(&self, pid: u32, host: &str, port: u16) -> Report {
+        attach::report("processId", pid, host, port)
+    }
+
+    fn speaks(&self, command: &[String], short_name: &str) -> bool {
+        attach::is_python(command, short_name)
+    }
+
     fn root_endpoint(&self, event: &Event) -> Option<(String, u16)> {
         if event.event != "debugpyWaitingForServer" {
             return None;
@@ -114,9 +160,11 @@ impl Policy for Debugpy {
     fn adopt(&self, report: &Report, settings: &SessionSettings) -> Value {
         let mut arguments = report.configuration.clone();
         if let Value::Object(fields) = &mut arguments {
-            // Its output comes through the terminal or pipe that it inherited; the redirect would
-            // double it, and slow a flooding child more than twenty times.
-            fields.insert("redirectOutput".to_owned(), Value::Bool(false));
+            // The output of a launched tree comes through the terminal or pipe that each process
+            // inherited; the redirect would double it, and slow a flooding child more than twenty times.
+            let redirect = settings.redirect_output;
+            fields.insert("redirectOutput".to_owned(), Value::Bool(redirect));
+            attach::add_path_maps(fields, settings);
             fields.insert("justMyCode".to_owned(), Value::Bool(settings.just_my_code));
             fields.insert("request".to_owned(), json!("attach"));
         }
@@ -131,13 +179,16 @@ impl Policy for Debugpy {
         Some(NAME)
     }
 
-    fn streams_expression(&self, streams: &[(String, String)]) -> Option<String> {
+    fn settling_in(&self, streams: &[(String, String)]) -> Option<String> {
+        if streams.is_empty() {
+            return Some(LEAVE_AT_ONCE.to_owned());
+        }
         let pairs: Vec<String> = streams
             .iter()
             .map(|(inherited, path)| format!("{}: {}", python_text(inherited), python_text(path)))
             .collect();
         Some(format!(
-            "{TAKE_STREAMS}(__import__('os'), {{{}}})",
+            "({TAKE_STREAMS}(__import__('os'), {{{}}}), {LEAVE_AT_ONCE})",
             pairs.join(", ")
         ))
     }
@@ -244,19 +295,24 @@ fn without_debugger(command: &[String]) -> Vec<String> {
 }
 
 /// A root: `python …/debugpy --connect host:port [--wait-for-client] … target args`, or the same
-/// after `…/debugpy_launcher.py FOLDER`.
+/// after `…/debugpy_launcher.py FOLDER` or `-m debugpy`.
 fn without_debugpy(command: &[String]) -> Vec<String> {
     let is_debugpy = |word: &String| word.ends_with("/debugpy");
+    let is_module = |at: usize| {
+        let next = command.get(at + 1).map(String::as_str);
+        command.get(at).is_some_and(|word| word == "-m") && next == Some("debugpy")
+    };
     let Some(at) = command
         .iter()
-        .position(|word| is_debugpy(word) || is_launcher(word))
+        .enumerate()
+        .position(|(at, word)| is_debugpy(word) || is_launcher(word) || is_module(at))
     else {
         return command.to_vec();
     };
-    let own = if command.get(at).is_some_and(|word| is_launcher(word)) {
-        2
-    } else {
+    let own = if command.get(at).is_some_and(is_debugpy) {
         1
+    } else {
+        2
     };
     let mut words: Vec<String> = command.iter().take(at).cloned().collect();
     let mut rest = command.iter().skip(at + own).peekable();

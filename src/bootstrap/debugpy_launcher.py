@@ -165,10 +165,24 @@ def promptly(start_network):
     return start
 
 
+def leaving_at_once(wait):
+    """At the end pydevd waits for its reader, which then waits for the one that waits for it,
+    until both give up after 0.5 s. A reader that was told to end need not wait."""
+
+    def end(self):
+        return self._kill_received or wait(self)
+
+    return end
+
+
 try:
     import pydevd
+    from _pydevd_bundle.pydevd_comm import ReaderThread
 
     pydevd.PyDB.initialize_network = promptly(pydevd.PyDB.initialize_network)
+    ReaderThread._terminate_on_socket_close = leaving_at_once(
+        ReaderThread._terminate_on_socket_close
+    )
 except Exception:
     pass  # another build of it: it takes its time
 

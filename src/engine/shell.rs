@@ -1,6 +1,7 @@
 //! The engine's one task: inputs in, effects out, snapshots to the front ends. It owns everything
 //! that has to be touched, and must not know a rule of the tree.
 
+mod attaching;
 mod effects;
 pub(super) mod roots;
 
@@ -17,8 +18,8 @@ use crate::launch::debugpy::Debugpy;
 use crate::process::ProcessKey;
 use crate::process::keeper::KeeperHandle;
 use crate::process::reaper::Reaper;
-use crate::tree::{ConnectionId, Input, Millis, Prepared, Run, Tree};
-use daptree_model::{ClientId, FromEngine, LaunchRequest, ReadOp, Reply, RowId, ToEngine};
+use crate::tree::{ConnectionId, Input, Millis, Origin, Prepared, Run, Tree};
+use daptree_model::{ClientId, FromEngine, ReadOp, Reply, RowId, ToEngine};
 use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -51,21 +52,26 @@ pub(super) enum ShellInput {
 #[derive(Debug)]
 pub(super) struct Ready {
     pub prepared: Prepared,
+    /// What is to be started; none for a root that runs already.
+    pub program: Option<Program>,
+    pub adapter: ProcessKey,
+    pub words: LastWords,
+}
+
+/// A program that is to be started as a root.
+#[derive(Debug)]
+pub(super) struct Program {
     pub launch: Launch,
     /// What runs the program under debugpy as Python itself would.
     pub launcher: PathBuf,
     pub debugpy: Debugpy,
-    pub adapter: ProcessKey,
-    pub words: LastWords,
 }
 
 /// What the shell keeps of a run.
 #[derive(Debug)]
 struct RunData {
-    launch: Launch,
-    launcher: PathBuf,
-    debugpy: Debugpy,
-    request: Option<Arc<LaunchRequest>>,
+    program: Option<Program>,
+    origin: Option<Origin>,
     adapter: ProcessKey,
 }
 
@@ -80,7 +86,7 @@ pub(super) struct Shell {
     connection_events: mpsc::Sender<ConnectionEvent>,
     connection_inbox: Option<mpsc::Receiver<ConnectionEvent>>,
     fronts: BTreeMap<ClientId, Front>,
-    requests: BTreeMap<Run, Arc<LaunchRequest>>,
+    origins: BTreeMap<Run, Origin>,
     runs: BTreeMap<Run, RunData>,
     leaders: Leaders,
     terminals: BTreeMap<RowId, Terminal>,
@@ -125,7 +131,7 @@ impl Shell {
             connection_events,
             connection_inbox: Some(connection_inbox),
             fronts: BTreeMap::new(),
-            requests: BTreeMap::new(),
+            origins: BTreeMap::new(),
             runs: BTreeMap::new(),
             leaders: Leaders::default(),
             terminals: BTreeMap::new(),
@@ -298,6 +304,7 @@ impl Shell {
             }
             ToEngine::Read(read) => match read.what {
                 ReadOp::File(path) => self.read_file(client, read.id, path),
+                ReadOp::Processes => self.read_processes(client, read.id),
                 ReadOp::Output { row, from, count } => {
                     let answer = self.output.window(row, from, count);
                     let reply = Reply {

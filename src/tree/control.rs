@@ -45,8 +45,12 @@ impl Tree {
                 self.launch(asker, *request);
                 return;
             }
+            Op::Attach(request) => return self.attach(asker, *request),
+            Op::Adopt(row) => return self.adopt_live(asker, row),
             Op::Restart(row) => return self.restart(asker, row),
+            Op::Close(row) if self.is_attach_root(row) => return self.let_root_go(asker, row),
             Op::Close(row) => return self.end_subtree(asker, row, super::ending::Then::Remove),
+            Op::Terminate(row) if self.is_attach_root(row) => Err(not_ours(row, "terminated")),
             Op::Terminate(row) => return self.end_subtree(asker, row, super::ending::Then::Keep),
             Op::Detach(row) => return self.detach(asker, row),
             Op::Shutdown => return self.shutdown(asker),
@@ -214,6 +218,12 @@ impl Tree {
             what: what.to_owned(),
         })
     }
+}
+
+/// What cannot be done to a root that daptree did not start.
+pub(super) fn not_ours(row: RowId, what: &str) -> EngineError {
+    let what = what.to_owned();
+    EngineError::NotOurs { row, what }
 }
 
 fn wrong_state(row: RowId, state: RowState, what: &str, wanted: &str) -> EngineError {

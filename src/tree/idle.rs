@@ -4,8 +4,11 @@
 
 use super::ending::Then;
 use super::timers::Timer;
-use super::{Millis, Tree};
-use daptree_model::{Follow, Row, RowId};
+use super::{Asker, Millis, Tree};
+use daptree_model::{ClientId, CommandId, Follow, Row, RowId};
+
+/// Asked for nothing: answers to it are dropped.
+const NOBODY: Asker = (ClientId(0), CommandId(0));
 
 /// When sessions count as idle.
 #[derive(Clone, Copy, Debug, Default)]
@@ -116,6 +119,10 @@ impl Tree {
             after as f64 / 1_000.0
         );
         self.notice("idle", message, Some(row), false);
-        self.begin_ending(None, row, Then::Remove);
+        if self.is_attach_root(row) {
+            self.let_root_go(NOBODY, row);
+        } else {
+            self.begin_ending(None, row, Then::Remove);
+        }
     }
 }

@@ -121,7 +121,10 @@ fn commands(tree: &Tree) -> Result<(), String> {
                 .values()
                 .any(|c| c.lane.askers().any(|waits| waits == *asker))
             || tree.endings.values().any(|e| e.asker() == Some(*asker))
-            || tree.shutdowns.contains(asker);
+            || tree.shutdowns.contains(asker)
+            || tree.examinations.values().any(|e| e.asker() == *asker)
+            || tree.partings.iter().any(|p| p.asker() == Some(*asker))
+            || tree.rows.values().any(|row| row.adopter == Some(*asker));
         if !served {
             return Err(format!("nobody will answer {} of {}", asker.1, asker.0));
         }

@@ -2,18 +2,19 @@
 //! daptree and joins the adapter like any other process.
 
 use super::{
-    Asker, Connection, ConnectionId, ConnectionRole, Effect, Phase, Prepared, Run, Tree, TreeData,
+    Asker, Connection, ConnectionId, ConnectionRole, Effect, Origin, Phase, Prepared, Run, Tree,
+    TreeData,
 };
 use crate::adapter::Policy;
 use daptree_model::{
-    Answer, Event, Follow, LaunchRequest, ProcessKey, Row, RowId, RowState, TreeState,
+    Answer, AttachTarget, Event, Follow, LaunchRequest, ProcessKey, Row, RowId, RowState, TreeState,
 };
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 impl Tree {
     /// Makes a root for a program and starts it.
     pub(super) fn launch(&mut self, asker: Asker, request: LaunchRequest) {
-        let request = Arc::new(request);
         let words = words_of(&request);
         let name = words
             .first()
@@ -25,17 +26,23 @@ impl Tree {
             stops_world: request.stop_the_world,
             ..Row::new(id, name)
         });
-        for spec in &request.breakpoints {
+        self.begin_tree(root, Origin::Launch(Arc::new(request)));
+        self.reply(asker, Ok(Answer::Launched(root)));
+    }
+
+    /// Makes the tree of a root and starts its first run.
+    pub(super) fn begin_tree(&mut self, root: RowId, origin: Origin) {
+        for spec in origin.breakpoints() {
             self.put_breakpoint(spec.clone());
         }
-        for filter in &request.exceptions {
+        for filter in origin.exceptions() {
             if !self.exception_filters.contains(filter) {
                 self.exception_filters.push(filter.clone());
             }
         }
         let tree = TreeData {
             run: 0,
-            request,
+            origin,
             state: TreeState::Ended,
             policy: None,
             adapter: String::new(),
@@ -45,12 +52,15 @@ impl Tree {
             children_released: 0,
             rows_dropped: 0,
             surveying: false,
+            place: super::attach::Place::default(),
+            held: Vec::new(),
+            fresh: BTreeSet::new(),
+            scanning: false,
             late_until: None,
             ended_said: false,
         };
         self.trees.insert(root, tree);
         self.start_run(root);
-        self.reply(asker, Ok(Answer::Launched(root)));
     }
 
     /// Starts a root that is not running, with the settings it has.
@@ -71,7 +81,15 @@ impl Tree {
             return;
         };
         tree.run += 1;
-        tree.state = TreeState::Preparing("looking for the interpreter and debugpy".to_owned());
+        let first = match tree.origin.target() {
+            Some(AttachTarget::Listening { .. }) => "connecting",
+            _ => "looking for the interpreter and debugpy",
+        };
+        tree.state = TreeState::Preparing(first.to_owned());
+        tree.place = super::attach::Place::of(&tree.origin);
+        tree.held.clear();
+        tree.fresh.clear();
+        tree.scanning = false;
         tree.endpoint = None;
         tree.spawning = false;
         tree.children_released = 0;
@@ -83,7 +101,7 @@ impl Tree {
             root,
             number: tree.run,
         };
-        let request = Arc::clone(&tree.request);
+        let origin = tree.origin.clone();
         if let Some(data) = self.rows.get_mut(&root) {
             data.reset_session();
             data.cause = None;
@@ -102,7 +120,7 @@ impl Tree {
             row.execs = 0;
         });
         self.forget_breakpoint_answers(root);
-        self.effect(Effect::Start(run, request));
+        self.effect(Effect::Start(run, origin));
     }
 
     pub(super) fn start_progress(&mut self, run: Run, text: String) {
@@ -131,7 +149,12 @@ impl Tree {
         tree.policy = Some(prepared.policy);
         tree.adapter = prepared.adapter;
         tree.own_streams = prepared.own_streams;
-        tree.state = TreeState::Preparing("starting the program".to_owned());
+        let next = match tree.origin.target() {
+            None => "starting the program".to_owned(),
+            Some(AttachTarget::Process { pid }) => format!("putting the debugger into pid {pid}"),
+            Some(target) => format!("attaching to {target}"),
+        };
+        tree.state = TreeState::Preparing(next);
         tree.endpoint = Some((prepared.host.clone(), prepared.port));
         self.change_row(run.root, |row| {
             row.name = prepared.name;
@@ -146,6 +169,8 @@ impl Tree {
             prepared.host,
             prepared.port,
         );
+        // What runs below it before the debugger is in it.
+        self.scan(run);
     }
 
     /// Nothing of the program ran: the tree says why.
@@ -227,6 +252,10 @@ impl Tree {
         if tree.spawning || !matches!(tree.state, TreeState::Preparing(_)) {
             return;
         }
+        if tree.origin.is_attach() {
+            self.waits_for_program(run, &host, port);
+            return;
+        }
         tree.spawning = true;
         self.effect(Effect::Spawn(run, host, port));
     }
@@ -251,7 +280,7 @@ impl Tree {
             return;
         }
         self.change_row(run.root, |row| row.process = Some(process));
-        self.effect(Effect::Watch(run.root, process));
+        self.watch(run.root, process);
         self.announce(run.root);
         if ending {
             self.end_spawned(run.root);

@@ -3,7 +3,9 @@
 
 use super::timers::Timer;
 use super::{ConnectionId, ConnectionRole, Effect, Run, Seen, Tree};
-use daptree_model::{End, EndStatus, Event, ProcessKey, Row, RowId, RowState, TreeState};
+use daptree_model::{
+    End, EndStatus, EngineError, Event, ProcessKey, Row, RowId, RowState, TreeState,
+};
 
 /// How long a connection stays open after its process is gone, for last words, in ms.
 const LAST_WORDS: u64 = 300;
@@ -31,7 +33,11 @@ impl Tree {
         }
     }
 
-    fn row_ended(&mut self, row: RowId, status: EndStatus) {
+    pub(super) fn row_ended(&mut self, row: RowId, status: EndStatus) {
+        if self.ended_while_attaching(row) {
+            return;
+        }
+        self.answer_adopter(row, Err(EngineError::Gone(row)));
         self.arrive_late(row);
         self.fell(row);
         self.forget_pause(row);
@@ -250,13 +256,14 @@ impl Tree {
     }
 
     pub(super) fn remove_row(&mut self, id: RowId) {
+        self.answer_adopter(id, Err(EngineError::Gone(id)));
         let known = self.rows.get(&id);
         let parked = known.is_some_and(|data| data.adopt_by.is_some());
         let process = known
             .filter(|data| data.is_live() || parked)
             .and_then(|data| data.view.process);
         if let Some(process) = process {
-            if parked {
+            if parked && !self.is_of_attach(id) {
                 // Nobody would let it go any more.
                 self.end_processes(vec![process]);
             }

@@ -86,8 +86,8 @@ impl Tree {
                 let name = format!("source {reference} of {row}");
                 (row, None, "source", arguments, Wanted::Source { name })
             }
-            ReadOp::File(_) | ReadOp::Output { .. } => {
-                let what = "files and output are read by the engine's shell".to_owned();
+            ReadOp::File(_) | ReadOp::Output { .. } | ReadOp::Processes => {
+                let what = "files, output and processes are read by the engine's shell".to_owned();
                 self.reply(asker, Err(EngineError::Failed(what)));
                 return;
             }

@@ -1,7 +1,7 @@
 //! What the core keeps of a row beyond what front ends see.
 
 use super::causes::Fall;
-use super::{ConnectionId, Millis};
+use super::{Asker, ConnectionId, Millis};
 use crate::adapter::Report;
 use daptree_model::{BreakpointId, Inspect, Row, Stop, StopNumber};
 use std::collections::{BTreeMap, BTreeSet};
@@ -68,6 +68,18 @@ pub(super) struct RowData {
     pub adapter_breakpoints: BTreeMap<i64, BreakpointId>,
     /// Why we ended it.
     pub cause: Option<String>,
+    /// The debugger was put into it while it ran: its children are not reported.
+    pub injected: bool,
+    /// What ran below it before that was seen.
+    pub surveyed: bool,
+    /// It ran under the debugger already when that was.
+    pub followed: bool,
+    /// No one reported it: it was found below one that is `injected`.
+    pub unreported: bool,
+    /// Who asked for its attach and is not answered.
+    pub adopter: Option<Asker>,
+    /// What the adapter said while it was attached to.
+    pub said: String,
 }
 
 /// Who had a session paused, where it did not stop by itself.
@@ -124,6 +136,12 @@ impl RowData {
             touched: Millis::default(),
             adapter_breakpoints: BTreeMap::new(),
             cause: None,
+            injected: false,
+            surveyed: false,
+            followed: false,
+            unreported: false,
+            adopter: None,
+            said: String::new(),
         }
     }
 

@@ -1,7 +1,7 @@
 //! The state as front ends see it. Shares what has not changed.
 
 use super::{Tree, TreeData};
-use daptree_model::{RowId, Snapshot, Stdio, TreeView};
+use daptree_model::{RowId, Snapshot, TreeView};
 use std::sync::Arc;
 
 /// Makes the snapshot of the present state.
@@ -33,23 +33,18 @@ pub(super) fn make(tree: &Tree) -> Snapshot {
 }
 
 fn tree_view(root: RowId, data: &TreeData, stop_the_world: bool) -> TreeView {
-    let words: Vec<_> = data
-        .request
-        .words
-        .iter()
-        .map(|word| word.to_string_lossy())
-        .collect();
     TreeView {
         root,
-        title: words.join(" "),
-        cwd: data.request.cwd.to_string_lossy().into_owned(),
+        title: data.origin.title(),
+        cwd: data.origin.cwd(),
         state: data.state.clone(),
         adapter: data.adapter.clone(),
         children_released: data.children_released,
         rows_dropped: data.rows_dropped,
-        has_terminal: matches!(data.request.stdio, Stdio::Terminal { .. }),
+        has_terminal: data.origin.has_terminal(),
         runs: data.run,
-        just_my_code: data.request.just_my_code,
+        just_my_code: data.origin.just_my_code(),
+        origin: data.origin.view(),
         stop_the_world,
     }
 }

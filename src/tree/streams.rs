@@ -1,6 +1,6 @@
-//! Output streams of a child's own: while it is parked it is asked to put them in the place of
-//! the tree's streams that it inherited, so that what it prints is known to be its own. Streams
-//! that the program made itself are never touched.
+//! The last step before a child runs: while it is parked it mends what would hold it up, and puts
+//! output streams of its own in the place of the tree's that it inherited, so that what it prints
+//! is known to be its own. Streams that the program made itself are never touched.
 
 use super::requests::{ANSWER, Asked};
 use super::{ConnectionId, Effect, Phase, Run, StreamOffer, Tree};
@@ -55,8 +55,7 @@ impl Tree {
             .collect();
         let expression = self
             .policy_of(data.view.root)
-            .filter(|_| !pairs.is_empty())
-            .and_then(|policy| policy.streams_expression(&pairs));
+            .and_then(|policy| policy.settling_in(&pairs));
         let Some(expression) = expression else {
             self.effect(Effect::StreamsTaken(row));
             self.configuration_done(connection);
@@ -88,7 +87,8 @@ impl Tree {
         }
     }
 
-    fn configuration_done(&mut self, connection: ConnectionId) {
+    /// The session is set up: its process goes on.
+    pub(super) fn configuration_done(&mut self, connection: ConnectionId) {
         let what = Asked::ConfigurationDone;
         self.ask(
             connection,

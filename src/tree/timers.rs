@@ -31,6 +31,8 @@ pub(super) enum Timer {
     Wait(u64),
     /// A tree that seemed to be over is looked at again.
     Survey(Run),
+    /// Children that nobody reports are looked for.
+    Scan(Run),
     /// A closing connection is cut.
     Cut(ConnectionId),
     /// A subtree that was asked to end is ended.
@@ -99,6 +101,7 @@ impl Tree {
                 Timer::Linger(row, connection) => self.lingered(row, connection),
                 Timer::Wait(number) => self.wait_timed_out(number),
                 Timer::Survey(run) => self.survey_again(run),
+                Timer::Scan(run) => self.scan(run),
                 Timer::Cut(connection) => self.cut(connection),
                 Timer::Force(operation) => self.force_end(operation),
             }

@@ -3,6 +3,7 @@
 use crate::scene;
 use daptree_testing::{Run, Scene, Trace};
 use rustix::process::Signal;
+use std::collections::BTreeSet;
 use std::time::Instant;
 
 #[test]
@@ -209,4 +210,26 @@ fn a_watchdog_is_warned_of_and_named_when_it_ended_a_worker() {
             && cause.contains("whose timeout is 3 s, while stopped for "),
         "{cause}"
     );
+}
+
+/// pydevd's threads wait for each other at the end of a process, until they give up after 0.5 s.
+#[test]
+fn no_process_waits_for_its_debugger_at_its_end() {
+    let scene = scene(&["leaf.py", "pair.py"]);
+    let waits = "__import__('_pydevd_bundle.pydevd_comm').pydevd_comm.ReaderThread\
+        ._terminate_on_socket_close.__code__.co_filename.endswith('pydevd_comm.py')";
+    let run = scene
+        .trace()
+        .stop("leaf.py", "# stop here")
+        .stop("pair.py", "ended with")
+        .eval(waits)
+        .run(&["python", "pair.py"]);
+    let values = run.values(waits);
+    assert!(values.iter().all(|value| value == "False"), "{values:?}");
+    let sessions: BTreeSet<String> = run
+        .stops()
+        .iter()
+        .map(|stop| stop["session"].to_string())
+        .collect();
+    assert_eq!(sessions.len(), 3);
 }

@@ -5,7 +5,7 @@
 use daptree_model::{
     Breakpoint, BreakpointId, BreakpointSpec, BreakpointStatus, End, EndStatus, Follow, Frame,
     Inspect, Page, Place, ProcessKey, Row, RowId, RowState, Scope, Snapshot, Stack, Stop,
-    StopNumber, Thread, TreeState, TreeView, Variable,
+    StopNumber, Thread, TreeOrigin, TreeState, TreeView, Variable,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -124,6 +124,7 @@ pub(crate) fn snapshot(rows: impl IntoIterator<Item = Row>) -> Snapshot {
             runs: 1,
             just_my_code: true,
             stop_the_world: false,
+            origin: TreeOrigin::Launched,
         }],
         rows,
         ..Snapshot::default()

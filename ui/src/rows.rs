@@ -491,8 +491,8 @@ pub fn alive_below(snapshot: &Snapshot, top: RowId) -> usize {
         false
     };
     let rows = snapshot.rows.values();
-    rows.filter(|row| !row.is_ended() && row.process.is_some() && is_below(row))
-        .count()
+    let lives = |row: &Row| !row.is_ended() && (row.process.is_some() || row.is_session());
+    rows.filter(|row| lives(row) && is_below(row)).count()
 }
 
 /// Counts the rows.

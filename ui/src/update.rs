@@ -153,7 +153,7 @@ fn replied(
             state.dialog = None;
             state.say(format!("the trees could not be ended: {error}"), true);
         }
-        (Op::Launch(_), Err(error)) if !state.ran => {
+        (Op::Launch(_) | Op::Attach(_), Err(error)) if !state.ran => {
             actions.push(Action::Leave(Leave::LaunchFailed(error.to_string())));
         }
         (op, Err(error)) => {

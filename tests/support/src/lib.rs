@@ -1,6 +1,7 @@
-//! What the tests of the real binary share: a Python environment, a scene (a folder with
-//! programs and variables of its own), traces, and a terminal to run daptree in. It must not know
-//! the engine: it sees daptree from outside, as a user does.
+//! What the tests against real programs share: a Python environment, a scene (a folder with
+//! programs and variables of its own), traces, a terminal to run daptree in, and a front end of an
+//! engine in the test's own process. It sees daptree as a user or a front end does, and must not
+//! know what is behind.
 
 #![allow(
     clippy::unwrap_used,
@@ -12,12 +13,14 @@
 )]
 
 mod environment;
+mod front;
 pub mod process;
 mod scene;
 mod terminal;
 mod trace;
 
 pub use environment::python;
+pub use front::Front;
 pub use scene::Scene;
 pub use terminal::Terminal;
 pub use trace::{Run, Trace, TraceCommand};

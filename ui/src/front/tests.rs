@@ -93,8 +93,8 @@ fn frames_of_worlds_and_of_questions_at_three_sizes() {
             ("held-restart", "r"),
         ] {
             let (mut front, mut engine) = scene((columns, rows), "");
-            engine.handle(ToEngine::Command(daptree_model::Command {
-                id: daptree_model::CommandId(900),
+            engine.handle(ToEngine::Command(Command {
+                id: CommandId(900),
                 expect: None,
                 op: Op::StopTheWorld(RowId(1), true),
             }));
@@ -129,7 +129,7 @@ fn the_stop_at_which_a_session_ended_is_shown_as_its_last() {
     let frame = text(&front.frame());
     assert_eq!(front.state().focus, Some(RowId(2)));
     for wanted in [
-        "stop 1, where it ended",
+        "SpawnProcess-1 · last stop 1",
         "x: int = 2",
         "SIGABRT · likely ended by its parent main.py",
     ] {

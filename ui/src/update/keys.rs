@@ -254,7 +254,7 @@ fn stopped_focus(
     let others = snapshot
         .rows
         .values()
-        .filter(|row| focus::stands(state, row) && rows::takes_focus(row))
+        .filter(|row| focus::stands(state, row) && !row.held && rows::takes_focus(row))
         .count();
     if others > 0 {
         state.hint(format!(

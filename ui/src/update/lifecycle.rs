@@ -5,7 +5,7 @@ use super::keys::{command, focus_row};
 use crate::commands::{Act, Pane};
 use crate::rows;
 use crate::state::{Action, Confirm, Dialog, Lifecycle, UiState};
-use daptree_model::{Answer, Op, Row, RowId, Snapshot};
+use daptree_model::{Answer, Op, Row, RowId, Snapshot, TreeOrigin};
 
 /// The row that a key is about: the selected one in the tree, else the focus session.
 fn meant<'a>(state: &UiState, snapshot: &'a Snapshot) -> Option<&'a Row> {
@@ -67,9 +67,14 @@ pub(super) fn ask(
     };
     let row = if what.is_of_roots() { row.root } else { row.id };
     let alive = rows::alive_below(snapshot, row);
-    let tree_lives = snapshot
-        .tree_of(row)
-        .is_some_and(|tree| tree.state.is_live());
+    let tree = snapshot.tree_of(row);
+    let tree_lives = tree.is_some_and(|tree| tree.state.is_live());
+    let not_ours = tree.is_some_and(|tree| tree.root == row && tree.origin == TreeOrigin::Attached);
+    if not_ours && matches!(what, Lifecycle::Terminate | Lifecycle::Restart) {
+        // The engine says why not.
+        actions.push(command(None, what.op(row)));
+        return;
+    }
     if alive > 0 || (tree_lives && snapshot.trees.iter().any(|tree| tree.root == row)) {
         state.dialog = Some(Dialog::Confirm(Confirm { what, row }));
         return;

@@ -5,7 +5,7 @@ use crate::layout::STATUS;
 use crate::paint::{Pen, width};
 use crate::rows;
 use crate::state::{Confirm, Dialog, Lifecycle, UiState};
-use daptree_model::Snapshot;
+use daptree_model::{Snapshot, TreeOrigin};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -72,7 +72,10 @@ fn question(scene: &Scene<'_>, asked: Confirm, columns: u16) -> (&'static str, V
     let known = snapshot.rows.get(&row);
     let name = known.map_or_else(String::new, |known| format!("{} {row}", known.name));
     let root = known.map_or(row, |known| known.root);
-    let own = known.is_some_and(|known| !known.is_ended() && known.process.is_some());
+    let own = known.is_some_and(|known| !known.is_ended());
+    let attached = snapshot
+        .tree_of(row)
+        .is_some_and(|tree| tree.origin == TreeOrigin::Attached);
     let below = rows::alive_below(snapshot, row).saturating_sub(usize::from(own));
     let all = rows::alive_below(snapshot, root);
     let with = match below {
@@ -81,6 +84,10 @@ fn question(scene: &Scene<'_>, asked: Confirm, columns: u16) -> (&'static str, V
     };
     let (title, text) = match what {
         Lifecycle::Terminate => ("end", format!("{name}{with}: ended, the rows stay.")),
+        Lifecycle::Close if attached && row == root => (
+            "close",
+            format!("{name}{with}: let go, they live on; the rows go."),
+        ),
         Lifecycle::Close => ("close", format!("{name}{with}: ended, the rows go.")),
         Lifecycle::Restart => (
             "restart",
@@ -105,15 +112,19 @@ fn question(scene: &Scene<'_>, asked: Confirm, columns: u16) -> (&'static str, V
         ];
     }
     keys.push(("Esc", " cancel".to_owned()));
-    let mut line: Line = Vec::new();
-    for (index, (key, text)) in keys.into_iter().enumerate() {
-        if index > 0 {
-            line.push(("   ".to_owned(), theme.text));
-        }
-        line.push((key.to_owned(), theme.key));
-        line.push((text, theme.text));
+    let pieces = keys
+        .into_iter()
+        .map(|(key, text)| vec![(key.to_owned(), theme.key), (text, theme.text)]);
+    let in_one: Line = pieces
+        .clone()
+        .collect::<Vec<_>>()
+        .join(&("   ".to_owned(), theme.text));
+    let wide: u16 = in_one.iter().map(|(text, _)| width(text)).sum();
+    if wide <= columns {
+        lines.push(in_one);
+    } else {
+        lines.extend(pieces);
     }
-    lines.push(line);
     (title, lines)
 }
 

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::state::{Confirm, Lifecycle};
+use daptree_model::TreeOrigin;
 
 const ENTER: &str = "\n";
 const ESC: &str = "\u{1b}";
@@ -71,6 +72,17 @@ fn where_nothing_is_alive_there_is_nothing_to_ask() {
         assert_eq!(desk.keys(key), [], "{key}");
         assert!(message(&desk).contains("no session"), "{key}");
     }
+}
+
+#[test]
+fn what_is_not_ours_is_not_asked_about_but_refused_by_the_engine() {
+    let mut desk = Desk::new(fixture::five_stopped());
+    desk.snapshot.trees[0].origin = TreeOrigin::Attached;
+    desk.keys("1g");
+    assert_eq!(desk.keys("x"), command(None, Op::Terminate(RowId(1))));
+    assert_eq!(desk.keys("r"), command(None, Op::Restart(RowId(1))));
+    assert_eq!(desk.keys("X"), []);
+    assert_eq!(desk.state.dialog, asked(Lifecycle::Close, 1));
 }
 
 #[test]
