@@ -128,6 +128,22 @@ fn a_stopped_descendant_comes_before_the_end_of_the_session() {
 }
 
 #[test]
+fn a_root_that_ended_is_waited_for_while_what_it_left_is_debugged() {
+    let (mut bench, [root, left, ..]) = family();
+    let id = bench.ask(wait(root, 10_000), None);
+    let on_left = bench.ask(wait(left, 10_000), None);
+    bench.end(ROOT_PID, EndStatus::Exited(0));
+    bench.end(200, EndStatus::Exited(0));
+    assert_eq!(bench.reply(id), None);
+    // A child's end is its end, whatever is below it.
+    assert_eq!(chosen(bench.reply(on_left)), Some((left, RowState::Ended)));
+    bench.end(201, EndStatus::Exited(0));
+    assert_eq!(bench.reply(id), None);
+    bench.end(300, EndStatus::Exited(0));
+    assert_eq!(chosen(bench.reply(id)), Some((root, RowState::Ended)));
+}
+
+#[test]
 fn a_session_that_failed_ends_the_wait() {
     let (mut bench, [root, left, ..]) = family();
     let id = bench.ask(wait(root, 10_000), None);
