@@ -146,11 +146,15 @@ pub fn keeper_main() -> i32 {
     kernel::ignore_ending_signals();
     let mut kept = Kept::default();
     let mut inbox = Inbox::new(rustix::stdio::stdin());
-    let mut bye = false;
     // A line that is no message is of another version: the others still count.
-    while let Some(line) = inbox.line().filter(|_| !bye) {
-        bye = serde_json::from_slice(&line).is_ok_and(|message| kept.apply(message));
-    }
+    let bye = loop {
+        let Some(line) = inbox.line() else {
+            break false;
+        };
+        if serde_json::from_slice(&line).is_ok_and(|message| kept.apply(message)) {
+            break true;
+        }
+    };
     let left = if bye {
         Some(0)
     } else {

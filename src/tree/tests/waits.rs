@@ -112,6 +112,7 @@ fn an_ended_child_alone_is_no_end_of_the_wait() {
     let on_child = bench.ask(wait(left, 10_000), None);
     bench.end(300, EndStatus::Exited(0));
     bench.end(200, EndStatus::Exited(0));
+    bench.end(201, EndStatus::Exited(0));
     assert_eq!(chosen(bench.reply(on_child)), Some((left, RowState::Ended)));
     assert_eq!(bench.reply(id), None);
     bench.end(ROOT_PID, EndStatus::Exited(0));
