@@ -113,6 +113,7 @@ impl Invocation {
         match self {
             Self::Run(request) => request.record.as_deref(),
             Self::Trace(request) => request.record.as_deref(),
+            Self::Attach(command) => command.record.as_deref(),
             _ => None,
         }
     }

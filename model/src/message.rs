@@ -3,8 +3,8 @@
 
 use crate::{
     AttachRequest, BreakpointId, BreakpointSpec, CommandId, EndStatus, Evaluation, Exception,
-    Interest, LaunchRequest, Notice, OutputWindow, Page, ProcessOffer, Refusal, ReplayOp, Row, RowId,
-    RowState, Snapshot, Stack, Stop, StopNumber, Stream, Thread,
+    Interest, LaunchRequest, Notice, OutputWindow, Page, ProcessOffer, Refusal, ReplayOp, Row,
+    RowId, RowState, Snapshot, Stack, Stop, StopNumber, Stream, Thread,
 };
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;

@@ -392,6 +392,7 @@ fn name_of(what: &ReadOp) -> String {
         ReadOp::File(path) => path.clone(),
         ReadOp::Source { row, reference } => format!("source {reference} of {row}"),
         ReadOp::Output { .. } => "this output".to_owned(),
+        ReadOp::Processes => "the list of processes".to_owned(),
     }
 }
 

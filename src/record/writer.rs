@@ -220,15 +220,16 @@ fn write_entry(
     at: Millis,
     entry: &Entry,
 ) -> io::Result<()> {
-    if let Entry::Input(Input::Client(_, ToEngine::Command(command))) = entry
-        && let Op::Launch(request) = &command.op
-    {
+    if let Entry::Input(Input::Client(_, ToEngine::Command(command))) = entry {
+        let env = match &command.op {
+            Op::Launch(request) => request.env.as_slice(),
+            Op::Attach(request) => request.env.as_slice(),
+            _ => &[],
+        };
         let text = |(name, value): &(_, _)| (lossy(name), lossy(value));
-        let env: Vec<(String, String)> = request.env.iter().map(text).collect();
-        secrets.learn_env(
-            env.iter()
-                .map(|(name, value)| (name.as_str(), value.as_str())),
-        );
+        let env: Vec<(String, String)> = env.iter().map(text).collect();
+        let env = env.iter();
+        secrets.learn_env(env.map(|(name, value)| (name.as_str(), value.as_str())));
     }
     let mut value = serde_json::to_value((at.0, entry))?;
     secrets.scrub(&mut value);
