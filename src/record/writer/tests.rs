@@ -38,6 +38,7 @@ fn launch(env: &[(&str, &str)]) -> Entry {
         just_my_code: true,
         exceptions: Vec::new(),
         stop_on_entry: false,
+        stop_the_world: false,
         max_children: 0,
         breakpoints: Vec::new(),
     };
