@@ -71,20 +71,17 @@ fn what_its_processes_print_comes_through_their_sessions_once() {
     let mut front = Front::start(&scene);
     let place = listening(&target);
     let root = attach(&mut front, &scene, place, &[]);
-    let ended = front.until_ended(root);
-    assert_eq!(ended.end.as_ref().unwrap().status, EndStatus::Exited(3));
-    let lines = front.output(None);
-    let count = |text: &str| lines.iter().filter(|line| line.contains(text)).count();
-    assert_eq!(
-        (count("child is done"), count("child ended with 3")),
-        (1, 1),
-        "{lines:?}"
-    );
-    let child = front.snapshot().rows.keys().copied().find(|id| *id != root);
-    assert_eq!(front.output(child), ["child is done"]);
-    front.until("the tree's end", |snapshot| {
+    let over = front.until("the tree's end", |snapshot| {
         snapshot.trees[0].state == TreeState::Ended
     });
+    let end = over.rows[&root].end.as_ref().unwrap();
+    assert_eq!(end.status, EndStatus::Exited(3));
+    let child = over.rows.keys().copied().find(|id| *id != root);
+    let lines = front.output(None);
+    let count = |text: &str| lines.iter().filter(|line| line.contains(text)).count();
+    let printed = (count("child is done"), count("child ended with 3"));
+    assert_eq!(printed, (1, 1), "{lines:?}");
+    assert_eq!(front.output(child), ["child is done"]);
     target.finish("child is done");
 }
 
