@@ -237,6 +237,7 @@ impl Tree {
                 status,
                 left,
             });
+            self.listen_again(run.root);
         }
     }
 

@@ -19,7 +19,7 @@ struct Visitor {
 impl Visitor {
     /// Starts it and waits until a session stands at its stop.
     fn stopped(scene: &Scene, target: &str, stop: (&str, &str)) -> Self {
-        let mut child = Command::new(&scene.binary)
+        let child = Command::new(&scene.binary)
             .args([
                 "trace",
                 "--json",
@@ -35,14 +35,15 @@ impl Visitor {
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        let mut lines = BufReader::new(child.stdout.take().unwrap())
+        let mut visitor = Self { child, rest: None };
+        let mut lines = BufReader::new(visitor.child.stdout.take().unwrap())
             .lines()
             .map_while(Result::ok);
         let mut said = Vec::new();
         while let Some(line) = lines.next() {
             if line.contains("\"type\":\"stop\"") {
-                let rest = Some(std::thread::spawn(move || lines.for_each(drop)));
-                return Self { child, rest };
+                visitor.rest = Some(std::thread::spawn(move || lines.for_each(drop)));
+                return visitor;
             }
             said.push(line);
         }

@@ -48,13 +48,18 @@ fn later_children_are_found_and_earlier_ones_adopted_on_request() {
     front.until("all at their stops", |snapshot| {
         snapshot.rows.values().all(|row| row.is_paused()) && snapshot.rows.len() == 3
     });
-    assert_eq!(front.command(Op::Close(root)), closed(2));
+    assert_eq!(front.command(Op::Close(root)), Ok(closed(2)));
     // Children of the time after daptree start as if it had never been there.
     drop(front);
     scene.write("more", "");
     target.until("beats", 4);
     target.end();
-    target.finish("ended with [5, 5, 5]");
+    let output = target.finish("ended with [5, 5, 5]");
+    assert_eq!(
+        output.lines().count(),
+        4 + 4,
+        "more than its own words: {output}"
+    );
 }
 
 #[test]
@@ -84,7 +89,12 @@ fn a_detach_leaves_a_program_that_can_be_attached_to_again() {
         );
     }
     target.end();
-    target.finish("ended with []");
+    let output = target.finish("ended with []");
+    assert_eq!(
+        output.lines().count(),
+        2,
+        "more than its own words: {output}"
+    );
 }
 
 #[test]

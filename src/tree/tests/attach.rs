@@ -633,7 +633,15 @@ fn a_listener_waits_as_long_as_it_takes() {
     bench.answer_attach(connection);
     assert_eq!(bench.state(root), TreeState::Running);
     assert_eq!(bench.row(root).name, "main.py");
-    // One that is closed while it waits is gone at once.
+    // The next one is waited for at the same place, as a tree of its own.
+    bench.terminated(root);
+    bench.end(ROOT_PID, EndStatus::Exited(0));
+    assert_eq!(bench.state(root), TreeState::Ended);
+    let next = RowId(root.0 + 1);
+    bench.adapter_up(next);
+    assert!(matches!(bench.state(next), TreeState::Preparing(_)));
+    assert_eq!(bench.last("attach")["listen"]["port"], 5679);
+    // One that is closed while it waits is gone at once, and stays away.
     let mut bench = Bench::empty();
     let root = bench.attach_with(
         AttachTarget::Listen {
@@ -651,4 +659,5 @@ fn a_listener_waits_as_long_as_it_takes() {
             ..
         }))
     ));
+    assert!(bench.tree.snapshot().rows.is_empty());
 }
