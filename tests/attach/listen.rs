@@ -51,7 +51,11 @@ fn a_program_that_connects_is_debugged_with_its_children_and_let_go() {
 fn one_program_after_another_becomes_a_tree_of_its_own() {
     let scene = scene();
     let mut front = Front::start(&scene);
-    attach(&mut front, &scene, anywhere(), &[]);
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = free.local_addr().unwrap().port();
+    drop(free);
+    let host = "127.0.0.1".to_owned();
+    attach(&mut front, &scene, AttachTarget::Listen { host, port }, &[]);
     let mut place = None;
     for trees in 1..=3 {
         let waits = front.until("an address", |snapshot| {
