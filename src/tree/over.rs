@@ -242,6 +242,7 @@ impl Tree {
                 status,
                 left,
             });
+            self.listen_again(run.root);
         }
     }
 
