@@ -208,10 +208,9 @@ fn an_adapter_that_does_not_answer_is_waited_for_as_long_as_said() {
 
 #[test]
 fn who_stood_when_its_connection_broke_and_ended_with_a_status_ran_on_to_there() {
-    let stood = Some("ended while stopped at main.py:3".to_owned());
-    for (status, expected) in [
-        (EndStatus::Exited(3), None),
-        (EndStatus::Signaled(9), stood),
+    for (status, stood) in [
+        (EndStatus::Exited(3), false),
+        (EndStatus::Signaled(9), true),
     ] {
         let (mut bench, root) = Bench::launched();
         let child = bench.report(root, 200);
@@ -219,7 +218,9 @@ fn who_stood_when_its_connection_broke_and_ended_with_a_status_ran_on_to_there()
         bench.breaks(bench.connection(child));
         assert_eq!(bench.row(child).state, RowState::Failed);
         bench.end(200, status);
-        assert_eq!(bench.row(child).end.clone().unwrap().cause, expected);
+        let cause = bench.row(child).end.clone().unwrap().cause;
+        let said = cause.as_ref().is_some_and(|it| it.contains("main.py:3"));
+        assert_eq!(said, stood, "{cause:?}");
     }
 }
 
@@ -305,5 +306,8 @@ fn what_stood_when_its_adapter_died_ran_on_in_whatever_order_that_is_heard() {
     bench.end(200, EndStatus::Signaled(9));
     let end = bench.row(child).end.clone().unwrap();
     let cause = end.cause.unwrap();
-    assert!(cause.contains("while stopped for 0.0 s at main.py:3"), "{cause}");
+    assert!(
+        cause.contains("while stopped for 0.0 s at main.py:3"),
+        "{cause}"
+    );
 }
