@@ -12,14 +12,9 @@
 //! | [`engine`] | the shell: runs effects, feeds inputs | the rules |
 //! | [`process`] | processes: table, start, terminal, end, reaper, keeper | adapters, sessions |
 //! | [`output`] | what processes wrote, bounded, by cursor | where it came from |
-<<<<<<< HEAD
-//! | [`launch`] | what was typed → what to start; interpreters, debugpy | sessions |
+//! | [`launch`] | what was typed → what to start or attach to; interpreters, debugpy | sessions |
 //! | [`record`] | the journal of a run: written, read, replayed | how a tree is debugged |
 //! | [`trace`], [`run`], [`replay`], [`demo`], [`doctor`] | the commands | adapters |
-=======
-//! | [`launch`] | what was typed → what to start or attach to; interpreters, debugpy | sessions |
-//! | [`trace`], [`run`], [`demo`], [`doctor`] | the commands | adapters |
->>>>>>> attach
 //! | [`cli`], [`settings`], [`logs`] | flags, `.daptree.toml`, folders, logs | everything else |
 //!
 //! Arrows: `model ← ui ← main` and `model, dap ← adapter ← tree ← engine ← main`. Cargo keeps the
