@@ -12,8 +12,9 @@
 use daptree::engine::{Engine, EngineConfig};
 use daptree::settings::Folders;
 use daptree_model::{
-    Answer, BreakpointSpec, Command, CommandId, EndStatus, EngineError, Event, FromEngine, LaunchRequest, Op,
-    Read, ReadOp, Row, RowId, RowState, Snapshot, Stdio, Stop, StopNumber, ToEngine,
+    Answer, BreakpointSpec, Command, CommandId, EndStatus, EngineError, Event, FromEngine,
+    LaunchRequest, Op, Read, ReadOp, Row, RowId, RowState, Snapshot, Stdio, Stop, StopNumber,
+    ToEngine,
 };
 use daptree_testing::{PATIENCE, Scene, process};
 use rustix::process::Signal;
@@ -409,7 +410,9 @@ async fn nobody_is_left_paused_when_the_one_that_stands_is_killed() {
     process::send(pid, Signal::KILL);
     assert_eq!(front.end().await, EndStatus::Exited(0));
     front
-        .until("all ended", |now| now.rows.values().all(|row| row.is_ended()))
+        .until("all ended", |now| {
+            now.rows.values().all(|row| row.is_ended())
+        })
         .await;
     let end = front.now(flight).end.clone().unwrap();
     assert_eq!(end.status, EndStatus::Signaled(9));
@@ -433,7 +436,10 @@ async fn all_are_paused_and_all_go_on() {
         front.row("asleep").await,
     ];
     let root = front.now(rows[0]).root;
-    let runs = |now: &Snapshot| rows.iter().all(|row| now.rows[row].state == RowState::Running);
+    let runs = |now: &Snapshot| {
+        rows.iter()
+            .all(|row| now.rows[row].state == RowState::Running)
+    };
     front.until("all run", runs).await;
     assert_eq!(front.done(Op::PauseAll(root)).await, Answer::Told(4));
     let [flight, world, asleep] = rows;

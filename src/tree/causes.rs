@@ -53,7 +53,10 @@ impl Tree {
         let signal = status.signal_name().unwrap_or_default();
         let Some(fall) = fall else {
             let parent = parent.filter(|parent| self.ended_just_now(parent))?;
-            return Some(format!("ended with its parent {} by {signal}", named(parent)));
+            return Some(format!(
+                "ended with its parent {} by {signal}",
+                named(parent)
+            ));
         };
         let stood = fall.until.0.saturating_sub(fall.at.since_ms);
         let place = fall.at.place.as_ref().map_or(String::new(), |place| {

@@ -72,7 +72,9 @@ impl Tree {
         let roots: Vec<RowId> = self.trees.keys().copied().collect();
         for root in roots {
             for row in self.subtree(root) {
-                if self.view(row).is_none_or(|view| view.follow != Follow::Adopted)
+                if self
+                    .view(row)
+                    .is_none_or(|view| view.follow != Follow::Adopted)
                     || self.is_ending(row)
                 {
                     continue;
@@ -80,7 +82,9 @@ impl Tree {
                 let due = if self.is_waited_on(row) {
                     self.now.after(after)
                 } else {
-                    self.rows.get(&row).map_or(self.now, |data| data.touched.after(after))
+                    self.rows
+                        .get(&row)
+                        .map_or(self.now, |data| data.touched.after(after))
                 };
                 if due <= self.now {
                     self.close_for_idleness(row, after);

@@ -145,7 +145,11 @@ impl Tree {
         if !before_all {
             data.entering = false;
             // A session that its world holds before its first line did not stop there by itself.
-            let reason = if data.hold.is_some() { "pause" } else { "entry" };
+            let reason = if data.hold.is_some() {
+                "pause"
+            } else {
+                "entry"
+            };
             reason.clone_into(&mut stop.reason);
             return false;
         }

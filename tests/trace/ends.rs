@@ -198,7 +198,8 @@ fn a_watchdog_is_warned_of_and_named_when_it_ended_a_worker() {
     assert_eq!(warning["session"], stop["session"]);
     let message = warning["message"].as_str().unwrap();
     assert!(
-        message.starts_with("gunicorn ends a worker that stands for 3 s (its --timeout): continue ")
+        message
+            .starts_with("gunicorn ends a worker that stands for 3 s (its --timeout): continue ")
             && message.ends_with("within 2 s, or start it with -t 0"),
         "{message}"
     );

@@ -486,7 +486,10 @@ pub fn alive_below(snapshot: &Snapshot, top: RowId) -> usize {
             if row.id == top {
                 return true;
             }
-            at = row.parent.and_then(|id| snapshot.rows.get(&id)).map(AsRef::as_ref);
+            at = row
+                .parent
+                .and_then(|id| snapshot.rows.get(&id))
+                .map(AsRef::as_ref);
         }
         false
     };

@@ -185,7 +185,8 @@ fn cause(bench: &Bench, row: RowId) -> Option<String> {
 
 #[test]
 fn who_may_have_ended_it_while_it_stood() {
-    let likely = "likely ended by its parent main.py (pid 100) while stopped for 2.5 s at main.py:5";
+    let likely =
+        "likely ended by its parent main.py (pid 100) while stopped for 2.5 s at main.py:5";
     for (status, wanted) in [
         (EndStatus::Signaled(15), format!("{likely} (SIGTERM)")),
         (EndStatus::Signaled(9), format!("{likely} (SIGKILL)")),

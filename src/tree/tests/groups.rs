@@ -337,7 +337,10 @@ fn a_refused_continue_holds_the_others_again() {
     let sent: Vec<_> = bench.sent.iter().map(|(on, _)| *on).collect();
     assert_eq!(sent.first(), Some(&connection));
     bench.answer("continue", Err("no"));
-    assert!(matches!(bench.reply(id), Some(Err(EngineError::Refused { .. }))));
+    assert!(matches!(
+        bench.reply(id),
+        Some(Err(EngineError::Refused { .. }))
+    ));
     assert_eq!(looks(&bench, rows), [PAUSING, STANDS, PAUSING, PAUSING]);
 }
 
@@ -458,7 +461,11 @@ fn the_whole_world_goes_on_after_all_were_paused() {
         timeout_ms: 0,
     };
     let id = bench.ask(wait, None);
-    assert_eq!(chosen(bench.reply(id)), Some(root), "nobody stands by himself");
+    assert_eq!(
+        chosen(bench.reply(id)),
+        Some(root),
+        "nobody stands by himself"
+    );
     bench.command(Op::Continue(left)).unwrap();
     assert_eq!(looks(&bench, rows), [RUNS; 4]);
 }

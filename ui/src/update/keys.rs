@@ -101,7 +101,11 @@ fn carry_out(state: &mut UiState, at: &Context<'_>, act: Act, actions: &mut Vec<
             }
             if let Some((row, stop)) = stopped_focus(state, snapshot, "goes on only from a stop") {
                 actions.push(command(Some(stop), Op::Continue(row)));
-                if snapshot.rows.get(&row).is_some_and(|row| row.held && lifecycle::is_of_world(snapshot, row)) {
+                if snapshot
+                    .rows
+                    .get(&row)
+                    .is_some_and(|row| row.held && lifecycle::is_of_world(snapshot, row))
+                {
                     focus::all_go_on(state, snapshot);
                 } else {
                     focus::go_on(state, snapshot, row, stop);

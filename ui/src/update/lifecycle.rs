@@ -24,18 +24,16 @@ pub(super) fn is_of_world(snapshot: &Snapshot, row: &Row) -> bool {
         if row.stops_world {
             return true;
         }
-        at = row.parent.and_then(|id| snapshot.rows.get(&id)).map(AsRef::as_ref);
+        at = row
+            .parent
+            .and_then(|id| snapshot.rows.get(&id))
+            .map(AsRef::as_ref);
     }
     false
 }
 
 /// Pauses all, or makes a tree or subtree stop as one.
-pub(super) fn group(
-    state: &mut UiState,
-    snapshot: &Snapshot,
-    act: Act,
-    actions: &mut Vec<Action>,
-) {
+pub(super) fn group(state: &mut UiState, snapshot: &Snapshot, act: Act, actions: &mut Vec<Action>) {
     let Some(row) = meant(state, snapshot) else {
         state.hint("there is no session yet");
         return;
@@ -90,7 +88,10 @@ pub(super) fn ask(
 
 fn name_of(snapshot: &Snapshot, row: RowId) -> String {
     let known = snapshot.rows.get(&row);
-    known.map_or_else(|| row.to_string(), |known| format!("{} ({row})", known.name))
+    known.map_or_else(
+        || row.to_string(),
+        |known| format!("{} ({row})", known.name),
+    )
 }
 
 /// Says what came of a command.
@@ -149,7 +150,10 @@ pub(super) fn told(state: &mut UiState, snapshot: &Snapshot, op: &Op, answer: &A
 fn with_below(count: u32) -> String {
     match count {
         0 => String::new(),
-        count => format!(" with {} below it", rows::counted(count as usize, "session")),
+        count => format!(
+            " with {} below it",
+            rows::counted(count as usize, "session")
+        ),
     }
 }
 

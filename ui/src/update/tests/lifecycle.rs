@@ -46,9 +46,15 @@ fn in_the_tree_the_selected_row_is_meant() {
     desk.keys("x");
     assert_eq!(desk.state.dialog, asked(Lifecycle::Terminate, selected.0));
     desk.keys(ESC);
-    assert_eq!(desk.keys("w"), command(None, Op::StopTheWorld(selected, true)));
+    assert_eq!(
+        desk.keys("w"),
+        command(None, Op::StopTheWorld(selected, true))
+    );
     desk.change(selected.0, |row| row.stops_world = true);
-    assert_eq!(desk.keys("w"), command(None, Op::StopTheWorld(selected, false)));
+    assert_eq!(
+        desk.keys("w"),
+        command(None, Op::StopTheWorld(selected, false))
+    );
 }
 
 #[test]
@@ -99,9 +105,15 @@ fn a_question_about_a_row_that_is_gone_is_dropped() {
 fn groups_are_of_the_tree_of_the_focus() {
     let mut desk = Desk::new(fixture::five_stopped());
     assert_eq!(desk.keys("P"), command(None, Op::PauseAll(RowId(1))));
-    assert_eq!(desk.keys("W"), command(None, Op::StopTheWorld(RowId(1), true)));
+    assert_eq!(
+        desk.keys("W"),
+        command(None, Op::StopTheWorld(RowId(1), true))
+    );
     desk.change(1, |row| row.stops_world = true);
-    assert_eq!(desk.keys("W"), command(None, Op::StopTheWorld(RowId(1), false)));
+    assert_eq!(
+        desk.keys("W"),
+        command(None, Op::StopTheWorld(RowId(1), false))
+    );
 }
 
 #[test]
@@ -141,7 +153,11 @@ fn what_came_of_it_is_said() {
     };
     let (one, root) = (RowId(3), RowId(1));
     let table = [
-        (Op::Close(one), closed(0, true, false, &[]), "SpawnProcess-2 (s3) was ended"),
+        (
+            Op::Close(one),
+            closed(0, true, false, &[]),
+            "SpawnProcess-2 (s3) was ended",
+        ),
         (
             Op::Terminate(root),
             closed(5, true, false, &[]),
@@ -152,7 +168,11 @@ fn what_came_of_it_is_said() {
             closed(1, false, true, &[]),
             "main.py (s1) was let go with 1 session below it",
         ),
-        (Op::Close(RowId(77)), closed(0, false, false, &[]), "s77 was closed"),
+        (
+            Op::Close(RowId(77)),
+            closed(0, false, false, &[]),
+            "s77 was closed",
+        ),
         (
             Op::Terminate(one),
             closed(0, true, false, &[7, 8]),
@@ -165,7 +185,9 @@ fn what_came_of_it_is_said() {
         ),
         (
             Op::Detach(root),
-            Answer::Detached { children_released: 5 },
+            Answer::Detached {
+                children_released: 5,
+            },
             "main.py (s1) lives on with 5 sessions below it",
         ),
         (Op::PauseAll(root), Answer::Told(4), "pausing 4 sessions"),
@@ -183,7 +205,8 @@ fn what_came_of_it_is_said() {
     ];
     for (op, answer, wanted) in table {
         let mut desk = Desk::new(fixture::five_stopped());
-        let survivors = matches!(&answer, Answer::Closed { survivors, .. } if !survivors.is_empty());
+        let survivors =
+            matches!(&answer, Answer::Closed { survivors, .. } if !survivors.is_empty());
         let told = desk.input(Input::Replied {
             op,
             expect: None,
