@@ -104,6 +104,9 @@ pub trait Policy: Debug + Send + Sync {
     /// said of it so far; `None`: nothing, as far as is known.
     fn injection_failure(&self, said: &str) -> Option<String>;
 
+    /// Whether a text is the adapter's own chat about putting the debugger into a process.
+    fn is_injection_chat(&self, text: &str) -> bool;
+
     /// The report of a child that waits at an adapter on `host` and `port` which does not report
     /// it.
     fn unreported(&self, pid: u32, host: &str, port: u16) -> Report;

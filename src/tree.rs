@@ -35,6 +35,7 @@ mod stops;
 mod streams;
 mod timers;
 mod watchdogs;
+mod whereabouts;
 
 #[cfg(test)]
 mod tests;
@@ -115,7 +116,7 @@ struct TreeData {
     /// A survey is under way that decides whether the tree is over.
     surveying: bool,
     /// Where its processes run.
-    place: attach::Place,
+    place: whereabouts::Place,
     /// Reports that came before that was known.
     held: Vec<adoption::Reported>,
     /// Processes that a scan has seen once.

@@ -109,6 +109,10 @@ impl Policy for Debugpy {
         attach::injection_failure(said)
     }
 
+    fn is_injection_chat(&self, text: &str) -> bool {
+        text.starts_with("Attaching to PID: ")
+    }
+
     fn unreported(&self, pid: u32, host: &str, port: u16) -> Report {
         attach::report("subProcessId", pid, host, port)
     }

@@ -153,8 +153,10 @@ impl Workshop {
     ) -> Result<Adapter, String> {
         let shim = shim::write_shim(&self.folders.data).map_err(|error| self.unwritable(&error))?;
         let command = shim::adapter_command(python, &shim, &debugpy.folder, env);
+        let injector = shim::write_injector(&self.folders.data, &debugpy.folder)
+            .map_err(|error| self.unwritable(&error))?;
         let fifo = Fifo::make(&self.folders, run)?;
-        let (process, words) = Self::spawn_adapter(run, &command, env, &fifo)?;
+        let (process, words) = Self::spawn_adapter(run, &command, env, injector, &fifo)?;
         let endpoint = self.endpoint(process, &fifo, &words).await;
         let (host, port) = endpoint.inspect_err(|_| {
             // It may hang; nobody will ask it for anything any more.
@@ -218,6 +220,7 @@ impl Workshop {
         run: Run,
         command: &[OsString],
         env: &[(OsString, OsString)],
+        injector: PathBuf,
         fifo: &Fifo,
     ) -> Result<(ProcessKey, LastWords), String> {
         let mut env: Vec<(OsString, OsString)> = env
@@ -229,6 +232,7 @@ impl Workshop {
             "DEBUGPY_ADAPTER_ENDPOINTS".into(),
             fifo.0.clone().into_os_string(),
         ));
+        env.push((shim::INJECTOR_VARIABLE.into(), injector.into()));
         // The keeper knows the mark, should daptree die before it knows the process.
         env.push((MARK_VARIABLE.into(), mark(run).into()));
         let plan = SpawnPlan {

@@ -168,6 +168,8 @@ pub enum Effect {
     Examine(u64, u32),
     /// List these processes and all below them.
     Scan(Run, Vec<ProcessKey>),
+    /// The run's processes live on, whatever becomes of us; what these rows write to is read on.
+    LetLive(Run, Vec<RowId>),
     /// This process is no longer ours to end.
     Forget(ProcessKey),
     /// End processes, asking first: with the operation's number.

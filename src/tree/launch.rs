@@ -52,7 +52,7 @@ impl Tree {
             children_released: 0,
             rows_dropped: 0,
             surveying: false,
-            place: super::attach::Place::default(),
+            place: super::whereabouts::Place::default(),
             held: Vec::new(),
             fresh: BTreeSet::new(),
             scanning: false,
@@ -86,7 +86,7 @@ impl Tree {
             _ => "looking for the interpreter and debugpy",
         };
         tree.state = TreeState::Preparing(first.to_owned());
-        tree.place = super::attach::Place::of(&tree.origin);
+        tree.place = super::whereabouts::Place::of(&tree.origin);
         tree.held.clear();
         tree.fresh.clear();
         tree.scanning = false;

@@ -212,6 +212,10 @@ impl Tree {
             tree.state = TreeState::Detached;
             tree.ended_said = true;
         }
+        if !self.is_attach_root(row) {
+            let rows = self.subtree(row);
+            self.effect(Effect::LetLive(run, rows));
+        }
         self.dirty = true;
         released
     }

@@ -1,9 +1,12 @@
 //! When a wait is over. First match wins: the session itself paused or failed; else the first
-//! paused or failed live descendant, depth first in adoption order; else the session ended.
+//! paused or failed live descendant, depth first in adoption order; else the session ended. A root
+//! whose debugged descendants outlive it counts as running until the last of them is over.
 //! Nothing is consumed: the state is read again after each input.
 
 use super::{Asker, Tree};
-use daptree_model::{Answer, ChildState, EngineError, Follow, Row, RowId, RowState, WaitAnswer};
+use daptree_model::{
+    Answer, ChildState, EngineError, Follow, Row, RowId, RowState, TreeState, WaitAnswer,
+};
 
 /// A front end that waits for a stop.
 #[derive(Debug)]
@@ -55,7 +58,18 @@ impl Tree {
             }
         }
         // A session that a group holds counts only when no other of the subtree stands by itself.
-        held.or_else(|| self.view(row).filter(|view| view.is_ended()).map(|_| row))
+        held.or_else(|| self.is_over(row).then_some(row))
+    }
+
+    /// Whether nothing more is to be waited for: the session ended, and where it is a root, its
+    /// tree did. The next stop of what it left behind would be missed otherwise.
+    fn is_over(&self, row: RowId) -> bool {
+        let ended = self.view(row).is_some_and(Row::is_ended);
+        let tree_runs = self
+            .trees
+            .get(&row)
+            .is_some_and(|tree| tree.state == TreeState::Running);
+        ended && !(tree_runs && self.holds_its_tree(row))
     }
 
     fn wait_answer(&self, row: RowId, chosen: RowId) -> WaitAnswer {

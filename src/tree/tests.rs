@@ -2,6 +2,7 @@
 //! simulation. They must not touch processes, sockets or clocks.
 
 mod adoption;
+mod attach;
 mod breakpoints;
 mod broken;
 mod closing;

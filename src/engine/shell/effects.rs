@@ -73,6 +73,12 @@ impl Shell {
             Effect::Locate(run, whereabouts) => self.locate(run, &whereabouts),
             Effect::Examine(operation, pid) => self.examine(operation, pid),
             Effect::Scan(run, processes) => self.scan(run, processes),
+            Effect::LetLive(run, rows) => {
+                if let Some(keeper) = &self.keeper {
+                    keeper.unmark(&mark(run));
+                    keeper.hold(self.output.sources(&rows));
+                }
+            }
             Effect::Forget(process) => {
                 if let Some(keeper) = &self.keeper {
                     keeper.remove(process);
@@ -122,7 +128,7 @@ impl Shell {
                     Err(error) => tracing::debug!(command = %reply.id, %client, "failed: {error}"),
                 }
                 if let Some(front) = self.fronts.get(&client) {
-                    front.send(FromEngine::Reply(reply));
+                    front.reply(reply);
                 }
             }
             Effect::Event(event) => {

@@ -220,7 +220,11 @@ impl Simulation {
             Effect::Observe(..) | Effect::Locate(..) | Effect::Examine(..) | Effect::Scan(..) => {
                 return Err("nothing is attached to here".to_owned());
             }
-            Effect::Forget(_) | Effect::StreamsTaken(_) | Effect::Said(..) | Effect::Event(_) => {}
+            Effect::Forget(_)
+            | Effect::LetLive(..)
+            | Effect::StreamsTaken(_)
+            | Effect::Said(..)
+            | Effect::Event(_) => {}
         }
         Ok(())
     }

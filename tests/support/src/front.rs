@@ -148,13 +148,17 @@ impl<'a> Front<'a> {
         id
     }
 
-    /// Waits for the answer to a command or read.
+    /// Waits for the answer to a command. The next state that is looked at is one from after it.
     pub fn answer(&mut self, id: CommandId) -> Result<Answer, EngineError> {
+        let result = self.reply(id);
+        self.latest = None;
+        result
+    }
+
+    fn reply(&mut self, id: CommandId) -> Result<Answer, EngineError> {
         let deadline = Instant::now() + PATIENCE;
         loop {
             if let Some(result) = self.replies.remove(&id) {
-                // The next state that is looked at is one from after this.
-                self.latest = None;
                 return result;
             }
             self.hear("an answer", deadline);
@@ -170,7 +174,8 @@ impl<'a> Front<'a> {
     pub fn read(&mut self, what: ReadOp) -> Result<Answer, EngineError> {
         let id = self.next_id();
         self.tell(ToEngine::Read(Read { id, what }));
-        self.answer(id)
+        // No state follows what changes nothing.
+        self.reply(id)
     }
 
     /// Tells the engine something that is not answered.
