@@ -5,8 +5,9 @@ use daptree::cli::{self, Invocation};
 use daptree::engine::EngineConfig;
 use daptree::launch::{Ambient, LaunchOptions};
 use daptree::process::{keeper, limits};
+use daptree::record::{Header, Recording};
 use daptree::settings::{Folders, Workspace};
-use daptree::{demo, doctor, logs, run, trace};
+use daptree::{demo, doctor, logs, replay, run, trace};
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -59,6 +60,11 @@ fn debug(invocation: Invocation, ambient: Ambient) -> Result<i32> {
     let _logs = logs::start(&folders.state);
     let workspace = Workspace::find(&ambient.cwd)?;
     let binary = std::env::current_exe().context("daptree's own file cannot be found")?;
+    let recording = invocation.record().map(|path| {
+        let settings = serde_json::to_value(&workspace.settings)?;
+        anyhow::Ok(Recording::start(path, &Header::new(settings))?)
+    });
+    let (recording, record) = recording.transpose()?.unzip();
     let config = EngineConfig {
         folders,
         settings_python: workspace.settings.python.clone(),
@@ -66,6 +72,7 @@ fn debug(invocation: Invocation, ambient: Ambient) -> Result<i32> {
         sole: true,
         idle: None,
         raw_output: None,
+        record,
     };
     limits::raise_open_files();
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -84,11 +91,15 @@ fn debug(invocation: Invocation, ambient: Ambient) -> Result<i32> {
             Invocation::Attach(command) => {
                 run::attach(command, &workspace.settings, ambient, config).await
             }
+            Invocation::Replay(journal) => replay::run(&journal).await,
             Invocation::Demo => demo::run(ambient, config).await,
             Invocation::Doctor | Invocation::Keeper => Ok(0),
         }
     });
     // Readers of standard input cannot be cancelled: they are not waited for.
     runtime.shutdown_background();
+    if let Some(recording) = recording {
+        recording.finish()?.tell();
+    }
     code
 }

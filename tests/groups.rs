@@ -58,6 +58,7 @@ impl Front {
             sole: false,
             idle: None,
             raw_output: None,
+            record: None,
         };
         let engine = Engine::start(config).unwrap();
         let (to_engine, from_engine) = engine.connect();

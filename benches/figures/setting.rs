@@ -62,6 +62,7 @@ impl Setting {
             sole: false,
             idle: None,
             raw_output: None,
+            record: None,
         }
     }
 

@@ -51,6 +51,7 @@ impl Recorder {
             sole: true,
             idle: None,
             raw_output: None,
+            record: None,
         })?;
         let (to_engine, from_engine) = engine.connect();
         let options = UiOptions {

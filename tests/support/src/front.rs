@@ -58,6 +58,7 @@ impl<'a> Front<'a> {
             sole: false,
             idle: None,
             raw_output: None,
+            record: None,
         };
         // As the binary does it.
         let runtime = tokio::runtime::Builder::new_multi_thread()
