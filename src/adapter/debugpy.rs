@@ -8,6 +8,8 @@ use daptree_model::AttachTarget;
 use serde_json::{Value, json};
 
 mod attach;
+mod breakpoints;
+mod exceptions;
 
 /// debugpy 1.8.
 #[derive(Clone, Copy, Debug, Default)]

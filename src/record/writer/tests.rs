@@ -26,6 +26,7 @@ fn output(bytes: &[u8]) -> Entry {
 
 fn launch(env: &[(&str, &str)]) -> Entry {
     let request = LaunchRequest {
+        stop_the_world: false,
         words: vec!["python".into(), "main.py".into()],
         cwd: "/p".into(),
         env: env
