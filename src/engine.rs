@@ -6,6 +6,7 @@ pub mod connection;
 mod files;
 mod front;
 mod handed;
+mod kept;
 mod launching;
 mod leaders;
 mod members;
@@ -18,7 +19,7 @@ pub use streams::{RawOutput, RawPiece};
 use crate::process::reaper::Reaper;
 use crate::settings::Folders;
 use crate::tree::Input;
-use daptree_model::{ClientId, FromEngine, ToEngine};
+use daptree_model::{ClientId, FromEngine, PathMap, ToEngine};
 use shell::{Shell, ShellInput};
 use std::io;
 use std::path::PathBuf;
@@ -44,6 +45,10 @@ pub struct EngineConfig {
     /// This process runs this engine and nothing else, so that every process below it is a
     /// tree's or the engine's own.
     pub sole: bool,
+    /// The workspace whose breakpoints are kept, a real path; `None`: none are read or kept.
+    pub workspace: Option<PathBuf>,
+    /// Folders that the program knows under other names.
+    pub maps: Vec<PathMap>,
     /// Also gets every byte that the tree's processes write, as it is written.
     pub raw_output: Option<mpsc::Sender<RawOutput>>,
 }

@@ -59,11 +59,15 @@ fn debug(invocation: Invocation, ambient: Ambient) -> Result<i32> {
     let _logs = logs::start(&folders.state);
     let workspace = Workspace::find(&ambient.cwd)?;
     let binary = std::env::current_exe().context("daptree's own file cannot be found")?;
+    // A trace is the same whatever was set before it.
+    let kept = matches!(invocation, Invocation::Run(_)).then(|| workspace.root.clone());
     let config = EngineConfig {
         folders,
         settings_python: workspace.settings.python.clone(),
         keeper: Some(binary),
         sole: true,
+        workspace: kept,
+        maps: Vec::new(),
         raw_output: None,
     };
     limits::raise_open_files();

@@ -60,10 +60,7 @@ fn launch_request(request: RunRequest, settings: &Settings, ambient: Ambient) ->
             .just_my_code
             .or(settings.just_my_code)
             .unwrap_or(true),
-        exceptions: request
-            .exceptions
-            .or_else(|| settings.exceptions.clone())
-            .unwrap_or_default(),
+        exceptions: request.exceptions.or_else(|| settings.exceptions.clone()),
         stop_on_entry: request.stop_on_entry,
         max_children: request
             .max_children

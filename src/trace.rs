@@ -79,7 +79,7 @@ pub async fn run(
             Stdio::PipesInherit
         },
         just_my_code: request.just_my_code,
-        exceptions: request.exceptions,
+        exceptions: Some(request.exceptions),
         stop_on_entry: false,
         max_children: 256,
         breakpoints: request.breakpoints.into_iter().map(Into::into).collect(),

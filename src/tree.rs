@@ -33,13 +33,14 @@ mod timers;
 #[cfg(test)]
 mod tests;
 
+pub use breakpoints::{Kept, KeptBreakpoint};
 pub use input::{ConnectionId, Effect, Input, Millis, Prepared, Run, Seen, StreamOffer};
 pub use origin::Origin;
 
 use crate::adapter::Policy;
 use daptree_model::{
     Answer, Breakpoint, BreakpointId, ClientId, CommandId, EngineError, Event, Interest, Notice,
-    Reply, Row, RowId, Snapshot, TreeState,
+    PathMap, Reply, Row, RowId, Snapshot, TreeState,
 };
 use requests::Pending;
 use row::RowData;
@@ -60,7 +61,20 @@ pub struct Tree {
     pending: BTreeMap<(ConnectionId, i64), Pending>,
     timers: Timers,
     breakpoints: BTreeMap<BreakpointId, Arc<Breakpoint>>,
-    exception_filters: Vec<String>,
+    /// What of the breakpoints no front end sees.
+    aside: breakpoints::Aside,
+    /// Chosen for every session; `None`: each program's own.
+    exception_filters: Option<Vec<String>>,
+    /// Those that somebody chose by hand, and that are kept.
+    kept_filters: Option<Vec<String>>,
+    /// What makes the program's paths of ours, given or accepted.
+    maps: Vec<PathMap>,
+    /// Those of them that were accepted, and are kept.
+    accepted: Vec<PathMap>,
+    /// Something changed that is kept.
+    keep: bool,
+    /// What is kept is wanted by somebody.
+    keeps: bool,
     clients: BTreeMap<ClientId, Client>,
     /// Commands that are answered later. The value says for what.
     open_commands: BTreeMap<(ClientId, CommandId), &'static str>,
@@ -120,6 +134,8 @@ struct Connection {
     lane: requests::Lane,
     /// The adapter's `initialize` answer names these.
     filters: Vec<daptree_model::ExceptionFilter>,
+    /// It takes function breakpoints; `None` until it said so.
+    functions: Option<bool>,
 }
 
 /// What a connection is for.
@@ -191,12 +207,16 @@ impl Tree {
                 self.dirty = true;
             }
             Input::StreamsOpened(row, offers) => self.streams_opened(row, &offers),
+            Input::Restored(kept, trouble) => self.restored(kept, trouble),
+            Input::NotKept(trouble) => self.notice("breakpoints", trouble, None, true),
+            Input::Maps(maps) => self.maps = maps,
             Input::Wake => {}
         }
         // What is there in time is not late.
         self.settle_waits();
         self.fire_due_timers();
         self.settle_waits();
+        self.keep_changes();
         if let Some(at) = self.timers.changed_next() {
             self.effects.push(Effect::WakeAt(at));
         }

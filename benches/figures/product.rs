@@ -193,7 +193,7 @@ impl Product {
             python: None,
             stdio: Stdio::Pipes,
             just_my_code: true,
-            exceptions: Vec::new(),
+            exceptions: None,
             stop_on_entry: false,
             max_children: 0,
             breakpoints: vec![BreakpointSpec::line(path, program.line)],

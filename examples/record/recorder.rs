@@ -49,6 +49,8 @@ impl Recorder {
             settings_python: None,
             keeper: Some(std::env::current_exe()?),
             sole: true,
+            workspace: None,
+            maps: Vec::new(),
             raw_output: None,
         })?;
         let (to_engine, from_engine) = engine.connect();

@@ -84,7 +84,7 @@ impl Scene {
                 rows: 24,
             },
             just_my_code: true,
-            exceptions: Vec::new(),
+            exceptions: None,
             stop_on_entry: false,
             max_children: 256,
             breakpoints: vec![BreakpointSpec::line(

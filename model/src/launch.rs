@@ -21,8 +21,9 @@ pub struct LaunchRequest {
     pub stdio: Stdio,
     /// Only the user's own code is debugged.
     pub just_my_code: bool,
-    /// Exception filters by the adapter's names.
-    pub exceptions: Vec<String>,
+    /// Exception filters by the adapter's names; `None`: those that were kept, else what the
+    /// program suggests (a test runner: its failures).
+    pub exceptions: Option<Vec<String>>,
     /// Stop at the root's first line.
     pub stop_on_entry: bool,
     /// Live sessions at most; beyond it children are released. 0: no limit.

@@ -85,6 +85,10 @@ pub enum Op {
     Detach(RowId),
     /// Add a breakpoint, or change the one at the same place.
     SetBreakpoint(BreakpointSpec),
+    /// Change a breakpoint, its place as well; its counts stay.
+    EditBreakpoint(BreakpointId, BreakpointSpec),
+    /// Take up what [`crate::Breakpoint::out_of_reach`] offers.
+    AcceptOffer(BreakpointId),
     /// Remove a breakpoint.
     RemoveBreakpoint(BreakpointId),
     /// Switch a breakpoint on or off.
@@ -130,6 +134,8 @@ impl Op {
             Self::Terminate(_) => "terminate",
             Self::Detach(_) => "detach",
             Self::SetBreakpoint(_) => "setBreakpoint",
+            Self::EditBreakpoint(..) => "editBreakpoint",
+            Self::AcceptOffer(_) => "acceptOffer",
             Self::RemoveBreakpoint(_) => "removeBreakpoint",
             Self::EnableBreakpoint(..) => "enableBreakpoint",
             Self::SetExceptionFilters(_) => "setExceptionFilters",
@@ -357,7 +363,7 @@ pub enum Event {
     },
     /// A row appeared, or what it is called, follows or runs changed.
     Row(Arc<Row>),
-    /// A session answered to a breakpoint.
+    /// A session answered to a breakpoint at a line.
     Breakpoint {
         /// The session.
         row: RowId,

@@ -2,8 +2,12 @@
 //! parent's connection and are adopted over a second connection to the same adapter.
 //! Pure: it must not know where debugpy lies or how it is started.
 
-use super::{Identity, Policy, Report, Role, SessionSettings};
+mod breakpoints;
+mod exceptions;
+
+use super::{Conditions, Found, Identity, Policy, Report, Role, SessionSettings};
 use crate::dap::message::{Event, Message};
+use daptree_model::{BreakpointId, BreakpointSpec, Cause};
 use serde_json::{Value, json};
 
 /// debugpy 1.8.
@@ -34,10 +38,12 @@ const LEAVE_AT_ONCE: &str = "(lambda reader, name: setattr(reader, name, \
 fn python_text(text: &str) -> String {
     let mut out = String::from("'");
     for character in text.chars() {
-        if matches!(character, '\'' | '\\') {
-            out.push('\\');
+        match character {
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\'' | '\\' => out.extend(['\\', character]),
+            _ => out.push(character),
         }
-        out.push(character);
     }
     out.push('\'');
     out
@@ -155,6 +161,47 @@ impl Policy for Debugpy {
     fn name_in(&self, value: &str) -> Option<String> {
         let name = value.trim().trim_matches(['\'', '"']);
         (!name.is_empty() && name != "MainProcess" && name != "None").then(|| name.to_owned())
+    }
+
+    fn conditions(
+        &self,
+        id: BreakpointId,
+        spec: &BreakpointSpec,
+        name: Option<&str>,
+    ) -> Option<Conditions> {
+        breakpoints::conditions(id, spec, name)
+    }
+
+    fn function_name_for<'a>(&self, name: &'a str) -> Result<&'a str, String> {
+        let bare = name.rsplit('.').next().unwrap_or(name);
+        if bare == name {
+            return Ok(name);
+        }
+        Err(format!(
+            "debugpy knows functions by their bare names: write `{bare}`, which stops in every \
+             function called so"
+        ))
+    }
+
+    fn loaded_expression(&self, files: &[String]) -> Option<String> {
+        Some(breakpoints::loaded_expression(files))
+    }
+
+    fn loaded_in(&self, value: &str) -> Option<Vec<Found>> {
+        breakpoints::loaded_in(value)
+    }
+
+    fn suggested_filters(&self, command: &[String]) -> Vec<String> {
+        // A failing test is raised in the user's code and caught by pytest: only this one stops.
+        if exceptions::runs_pytest(command, &identify(command).name) {
+            vec!["userUnhandled".to_owned()]
+        } else {
+            Vec::new()
+        }
+    }
+
+    fn exception_chain(&self, stack_trace: &str) -> Vec<Cause> {
+        exceptions::chain(stack_trace)
     }
 
     fn function_name<'a>(&self, name: &'a str) -> &'a str {

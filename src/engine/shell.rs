@@ -8,6 +8,7 @@ use super::EngineConfig;
 use super::connection::{Connection, ConnectionEvent, ConnectionEventKind};
 use super::front::Front;
 use super::handed::HandedStreams;
+use super::kept::{Keeping, KeptFile};
 use super::launching::{LastWords, Workshop};
 use super::leaders::Leaders;
 use super::streams::Output;
@@ -86,6 +87,7 @@ pub(super) struct Shell {
     terminals: BTreeMap<RowId, Terminal>,
     handed: HandedStreams,
     output: Output,
+    keeping: Option<Keeping>,
     events: u64,
     wake: Option<Millis>,
     published: Option<Instant>,
@@ -106,6 +108,18 @@ impl Shell {
                 .ok()
         });
         let output = Output::new(config.raw_output, inputs.clone());
+        let mut next = VecDeque::from([Input::Maps(config.maps)]);
+        let keeping = config.workspace.map(|workspace| {
+            let opened = KeptFile::open(&config.folders.state, &workspace);
+            next.push_back(Input::Restored(opened.kept, opened.trouble));
+            let inputs = inputs.clone();
+            Keeping::start(opened.file, move |input| {
+                let inputs = inputs.clone();
+                tokio::spawn(async move {
+                    let _ = inputs.send(ShellInput::Core(input)).await;
+                });
+            })
+        });
         let workshop = Workshop {
             folders: config.folders,
             settings_python: config.settings_python,
@@ -128,10 +142,11 @@ impl Shell {
             terminals: BTreeMap::new(),
             handed: HandedStreams::default(),
             output,
+            keeping,
             events: 0,
             wake: None,
             published: None,
-            next: VecDeque::new(),
+            next,
         }
     }
 
@@ -338,6 +353,9 @@ impl Shell {
     /// Ends what is left: adapters, connections, leaders, the keeper.
     async fn finish(mut self) {
         self.connections.clear();
+        if let Some(keeping) = self.keeping.take() {
+            keeping.finish().await;
+        }
         let runs: Vec<Run> = self.runs.keys().copied().collect();
         let mut ours: Vec<ProcessKey> = self.leaders.keys().into_iter().collect();
         for run in runs {

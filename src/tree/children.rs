@@ -135,6 +135,7 @@ impl Tree {
             return;
         };
         data.naming = false;
+        data.unnamed += 1;
         let root = data.view.root;
         let name = value
             .zip(self.policy_of(root))
@@ -148,6 +149,7 @@ impl Tree {
                 self.announce(row);
             }
         }
+        self.name_settled(row);
     }
 }
 

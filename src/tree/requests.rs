@@ -60,8 +60,13 @@ pub(super) enum Asked {
     Initialize,
     Attach,
     Breakpoints {
-        path: String,
+        /// The file; `None`: functions.
+        path: Option<String>,
         ids: Vec<BreakpointId>,
+    },
+    /// How files are loaded.
+    Look {
+        files: Vec<String>,
     },
     ExceptionFilters,
     ConfigurationDone,

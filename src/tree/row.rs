@@ -27,6 +27,8 @@ pub(super) struct RowData {
     pub named: bool,
     /// The name was asked for and not answered yet.
     pub naming: bool,
+    /// How often the program was asked for its name.
+    pub unnamed: usize,
     /// Its next stop is the one at entry.
     pub entering: bool,
     /// A stop whose place is not known yet.
@@ -49,6 +51,12 @@ pub(super) struct RowData {
     pub fell_at: Option<Place>,
     /// The adapter's ids of our breakpoints.
     pub adapter_breakpoints: BTreeMap<i64, BreakpointId>,
+    /// What its session was told of breakpoints.
+    pub told: super::breakpoints::Told,
+    /// How often it was asked whether each file is loaded.
+    pub looks: BTreeMap<String, u32>,
+    /// It is about to be asked.
+    pub looking: bool,
     /// Why we ended it.
     pub cause: Option<String>,
 }
@@ -78,6 +86,7 @@ impl RowData {
             found_alive: 0,
             named: false,
             naming: false,
+            unnamed: 0,
             entering: false,
             arriving: None,
             inspect: Inspect::default(),
@@ -89,6 +98,9 @@ impl RowData {
             hold: false,
             fell_at: None,
             adapter_breakpoints: BTreeMap::new(),
+            told: BTreeMap::new(),
+            looks: BTreeMap::new(),
+            looking: false,
             cause: None,
         }
     }

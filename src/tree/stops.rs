@@ -93,7 +93,7 @@ impl Tree {
         let root = data.view.root;
         if let Some(body) = response.and_then(|r| r.body_as::<StackTraceResponse>().ok()) {
             let policy = self.policy_of(root);
-            let stack = super::reads::stack_of(body, policy.as_deref());
+            let stack = super::reads::stack_of(body, policy.as_deref(), &self.maps);
             let place = stack.frames.first().map(|frame| Place {
                 path: frame.path.clone().unwrap_or_else(|| frame.source.clone()),
                 line: frame.line,
@@ -152,7 +152,7 @@ impl Tree {
 
     /// Makes the stop visible: from here on the session is paused.
     pub(super) fn arrive(&mut self, row: RowId) {
-        match self.take_exit(row) {
+        match self.take_exit(row).or_else(|| self.take_late(row)) {
             Some(stop) => self.pass_exit(row, stop),
             None => self.show_stop(row),
         }
@@ -160,7 +160,7 @@ impl Tree {
 
     /// Makes a stop visible that is over already: its session ran on, or ends.
     pub(super) fn arrive_late(&mut self, row: RowId) {
-        if self.take_exit(row).is_none() {
+        if self.take_exit(row).is_none() && self.take_late(row).is_none() {
             self.show_stop(row);
         }
     }
@@ -173,9 +173,8 @@ impl Tree {
         else {
             return;
         };
-        if let Some(place) = stop.place.as_ref().filter(|_| stop.reason == "breakpoint") {
-            stop.breakpoints = self.hit_breakpoints(row, place);
-        }
+        stop.breakpoints = self.hit_breakpoints(row, &stop);
+        let hit = stop.breakpoints.clone();
         let number = self.rows.get(&row).map(|data| data.inspect.stop);
         let number = number.unwrap_or_default();
         let held = self
@@ -195,6 +194,7 @@ impl Tree {
             stop: number,
             at: Box::new(stop),
         });
+        self.spend(&hit);
         self.fetch(row);
     }
 
@@ -204,10 +204,7 @@ impl Tree {
         let data = self.rows.get(&row)?;
         let stop = data.arriving.as_ref()?;
         let raised = stop.exception.as_ref()?;
-        let asked_for = self
-            .exception_filters
-            .iter()
-            .any(|filter| filter == "raised");
+        let asked_for = data.view.filters_on.iter().any(|filter| filter == "raised");
         let is_exit = stop.reason == "exception"
             && self
                 .policy_of(data.view.root)

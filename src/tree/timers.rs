@@ -19,6 +19,8 @@ pub(super) enum Timer {
     Show(RowId, u32),
     /// A process's name is asked for again.
     Name(RowId),
+    /// A session is asked how it has loaded the files of its breakpoints.
+    Look(RowId),
     /// A session ended; its process is looked at if it still lives.
     Linger(RowId, ConnectionId),
     /// A wait is over.
@@ -87,6 +89,7 @@ impl Tree {
                 Timer::Arrival(row, stop) => self.arrival_timed_out(row, stop),
                 Timer::Show(row, stop) => self.show_inspect(row, stop),
                 Timer::Name(row) => self.ask_name(row),
+                Timer::Look(row) => self.look(row),
                 Timer::Linger(row, connection) => self.lingered(row, connection),
                 Timer::Wait(number) => self.wait_timed_out(number),
                 Timer::Survey(run) => self.survey_again(run),

@@ -304,7 +304,7 @@ pub fn request() -> LaunchRequest {
         python: None,
         stdio: Stdio::Pipes,
         just_my_code: true,
-        exceptions: Vec::new(),
+        exceptions: Some(Vec::new()),
         stop_on_entry: false,
         max_children: 0,
         breakpoints: Vec::new(),

@@ -217,7 +217,11 @@ impl Simulation {
             Effect::Survey(run, _) => self.world.survey(run),
             Effect::Reply(client, reply) => self.fronts.replied(client, reply.id)?,
             Effect::WakeAt(at) => self.wake = Some(at.0),
-            Effect::Forget(_) | Effect::StreamsTaken(_) | Effect::Said(..) | Effect::Event(_) => {}
+            Effect::Forget(_)
+            | Effect::StreamsTaken(_)
+            | Effect::Said(..)
+            | Effect::Event(_)
+            | Effect::Keep(_) => {}
         }
         Ok(())
     }

@@ -312,7 +312,7 @@ fn the_launch_gets_the_size_of_its_pane() {
             rows: 24,
         },
         just_my_code: true,
-        exceptions: Vec::new(),
+        exceptions: None,
         stop_on_entry: false,
         max_children: 0,
         breakpoints: Vec::new(),
@@ -423,6 +423,7 @@ fn any_row(id: u32) -> impl Strategy<Value = daptree_model::Row> {
                 if let Some(stop) = &mut row.stopped {
                     stop.place = None;
                     stop.exception = Some(Exception {
+                        chain: Vec::new(),
                         type_name: "Error".to_owned(),
                         message: "m\n\u{1b}[31m".to_owned(),
                         mode: "always".to_owned(),

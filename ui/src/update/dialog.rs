@@ -1,6 +1,8 @@
 //! Keys while something stands over the panes.
 
+use super::{Context, breakpoints};
 use crate::commands::{Act, lookup};
+use crate::rows;
 use crate::state::{Action, Dialog, Leave, UiState};
 use crossterm::event::{KeyCode, KeyEvent};
 use daptree_model::{Op, Snapshot};
@@ -25,7 +27,12 @@ pub(super) fn settle(state: &mut UiState, snapshot: &Snapshot) {
     }
 }
 
-pub(super) fn press(state: &mut UiState, key: KeyEvent, actions: &mut Vec<Action>) {
+pub(super) fn press(
+    state: &mut UiState,
+    at: &Context<'_>,
+    key: KeyEvent,
+    actions: &mut Vec<Action>,
+) {
     let act = lookup(key, state.pane());
     match state.dialog {
         Some(Dialog::Quit) => match key.code {
@@ -36,6 +43,19 @@ pub(super) fn press(state: &mut UiState, key: KeyEvent, actions: &mut Vec<Action
         },
         Some(Dialog::Ending) if act == Some(Act::Quit) => {
             actions.push(Action::Leave(Leave::Quit { ended: false }));
+        }
+        Some(Dialog::Exceptions(cursor)) => {
+            let last = rows::filters(state, at.snapshot).len().saturating_sub(1);
+            let next = match (key.code, act) {
+                (KeyCode::Char(' '), _) => {
+                    breakpoints::toggle_filter(state, at.snapshot, cursor, actions);
+                    cursor
+                }
+                (_, Some(Act::Up)) => cursor.saturating_sub(1),
+                (_, Some(Act::Down)) => (cursor + 1).min(last),
+                _ => return close(state, act, Act::Exceptions),
+            };
+            state.dialog = Some(Dialog::Exceptions(next));
         }
         Some(Dialog::Help(top)) => {
             let next = match act {

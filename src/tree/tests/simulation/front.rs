@@ -103,7 +103,7 @@ impl Fronts {
         let mut request = request();
         request.max_children = *self.random.pick(&[0, 0, 2, 5]).unwrap();
         request.breakpoints = vec![at_line(3)];
-        request.exceptions = vec!["userUnhandled".to_owned()];
+        request.exceptions = Some(vec!["userUnhandled".to_owned()]);
         request.stop_on_entry = self.random.permille(200);
         Op::Launch(Box::new(request))
     }
