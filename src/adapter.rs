@@ -160,8 +160,19 @@ pub trait Policy: Debug + Send + Sync {
     fn is_one_at_a_time(&self, command: &str, arguments: &Value) -> bool;
 
     /// Whether an exception is how a program ends rather than a fault, so that no filter but
-    /// `raised` should stop at it.
-    fn is_exit(&self, type_name: &str) -> bool;
+    /// `raised` should stop at it: by DAP's `exceptionId`.
+    fn is_exit(&self, exception_id: &str) -> bool;
+
+    /// The same of a test that is skipped or known to fail, by DAP's
+    /// `ExceptionDetails.stackTrace`.
+    fn ends_a_test(&self, stack_trace: &str) -> bool;
+
+    /// An expression, in the frame of a stop at an exception, that holds where a test waits for
+    /// this very exception.
+    fn expected_expression(&self) -> Option<String>;
+
+    /// Whether the value of [`Self::expected_expression`] says so.
+    fn is_expected(&self, value: &str) -> bool;
 
     /// Whether a refused `attach` is worth another try, because the adapter still holds the
     /// process's connection from before its `exec`.

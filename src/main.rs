@@ -67,7 +67,7 @@ fn debug(invocation: Invocation, ambient: Ambient) -> Result<i32> {
         keeper: Some(binary),
         sole: true,
         workspace: kept,
-        maps: Vec::new(),
+        maps: workspace.settings.maps.clone(),
         raw_output: None,
     };
     limits::raise_open_files();

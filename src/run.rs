@@ -8,7 +8,8 @@ use crate::settings::Settings;
 use crate::trace::FAILED;
 use anyhow::Result;
 use daptree_model::{
-    Command, CommandId, Event, FromEngine, LaunchRequest, Op, RowId, Stdio, ToEngine,
+    BreakpointSpec, Command, CommandId, Event, FromEngine, LaunchRequest, Op, RowId, Stdio,
+    ToEngine,
 };
 use daptree_ui::{Outcome, UiOptions};
 use std::ffi::OsString;
@@ -66,7 +67,12 @@ fn launch_request(request: RunRequest, settings: &Settings, ambient: Ambient) ->
             .max_children
             .or(settings.max_children)
             .unwrap_or(MAX_CHILDREN),
-        breakpoints: request.breakpoints.into_iter().map(Into::into).collect(),
+        breakpoints: request
+            .breakpoints
+            .into_iter()
+            .map(Into::into)
+            .chain(request.functions.into_iter().map(BreakpointSpec::function))
+            .collect(),
     }
 }
 

@@ -49,6 +49,12 @@ fn python_text(text: &str) -> String {
     out
 }
 
+/// An expression that runs a file of ours in a space of its own, and gives what it calls `found`.
+fn run_in(code: &str, space: &str) -> String {
+    let code = python_text(code);
+    format!("(lambda scope: (exec({code}, scope), scope['found'])[1])({space})")
+}
+
 impl Policy for Debugpy {
     fn id(&self) -> &'static str {
         "debugpy"
@@ -228,8 +234,20 @@ impl Policy for Debugpy {
         }
     }
 
-    fn is_exit(&self, type_name: &str) -> bool {
-        type_name == "SystemExit"
+    fn is_exit(&self, exception_id: &str) -> bool {
+        self.exception_type(exception_id) == "SystemExit"
+    }
+
+    fn ends_a_test(&self, stack_trace: &str) -> bool {
+        exceptions::ends_a_test(stack_trace)
+    }
+
+    fn expected_expression(&self) -> Option<String> {
+        Some(run_in(exceptions::EXPECTED, "{}"))
+    }
+
+    fn is_expected(&self, value: &str) -> bool {
+        value == "True"
     }
 
     fn is_still_held(&self, refusal: &str) -> bool {

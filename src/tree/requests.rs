@@ -91,6 +91,10 @@ pub(super) enum Asked {
     Raised {
         stop: StopNumber,
     },
+    /// Whether a test waits for what was raised.
+    Expected {
+        stop: StopNumber,
+    },
     Threads {
         stop: StopNumber,
     },

@@ -33,6 +33,8 @@ pub(super) struct RowData {
     pub entering: bool,
     /// A stop whose place is not known yet.
     pub arriving: Option<Stop>,
+    /// The exception of that stop is how something ends, and no fault.
+    pub exits: bool,
     /// What is fetched for the present stop.
     pub inspect: Inspect,
     /// What of it front ends see: complete, so that nothing flickers.
@@ -89,6 +91,7 @@ impl RowData {
             unnamed: 0,
             entering: false,
             arriving: None,
+            exits: false,
             inspect: Inspect::default(),
             shown: None,
             asked: BTreeSet::new(),

@@ -153,6 +153,10 @@ impl Tree {
                 self.looked(row, &files, value);
             }
             Asked::Arrival { stop, thread } => self.arrived(row, stop, thread, result.ok()),
+            Asked::Expected { stop } => {
+                let value = result.ok().and_then(value_of);
+                self.expected_answered(row, stop, value);
+            }
             Asked::Raised { stop } => self.raised(row, stop, result.ok()),
             what => self.fetched(row, what, pending.asker, result),
         }

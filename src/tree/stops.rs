@@ -5,7 +5,7 @@ use super::requests::Asked;
 use super::timers::Timer;
 use super::{Phase, Tree};
 use crate::dap::message::Response;
-use crate::dap::types::{StackTraceResponse, StoppedEvent};
+use crate::dap::types::{ExceptionInfoResponse, StackTraceResponse, StoppedEvent};
 use daptree_model::{Event, Place, RowId, RowState, Stop, StopNumber};
 use serde_json::json;
 
@@ -38,6 +38,7 @@ impl Tree {
         let raised = stop.reason == "exception";
         let thread = stop.thread;
         data.arriving = Some(stop);
+        data.exits = false;
         data.passing = None;
         data.begin_inspect(number);
         let connection = data.connection;
@@ -106,8 +107,51 @@ impl Tree {
                 }
             }
         }
-        if self.enters(row) {
+        if self.enters(row) || self.asks_whether_expected(row, number, thread) {
             return;
+        }
+        self.arrive(row);
+    }
+
+    /// Under a test runner an exception may be what a test waits for: asks before the stop is
+    /// shown. Says whether there is an answer to wait for.
+    fn asks_whether_expected(&mut self, row: RowId, stop: StopNumber, thread: i64) -> bool {
+        let Some(data) = self.rows.get(&row) else {
+            return false;
+        };
+        let raised = data.arriving.as_ref();
+        let raised = raised.is_some_and(|stop| stop.reason == "exception");
+        let all = data.view.filters_on.iter().any(|filter| filter == "raised");
+        if !raised || all || self.filters_were_typed() || self.suggested_filters(row).is_empty() {
+            return false;
+        }
+        let frame = data.inspect.stacks.get(&thread);
+        let frame = frame.and_then(|stack| stack.frames.first());
+        let expression = self
+            .policy_of(data.view.root)
+            .and_then(|policy| policy.expected_expression());
+        let (Some(frame), Some(expression)) = (frame, expression) else {
+            return false;
+        };
+        let arguments =
+            json!({ "expression": expression, "frameId": frame.id, "context": "watch" });
+        self.ask_row(row, "evaluate", arguments, Asked::Expected { stop }, None)
+    }
+
+    /// The session said whether a test waits for its exception.
+    pub(super) fn expected_answered(&mut self, row: RowId, stop: StopNumber, value: Option<&str>) {
+        let Some(data) = self.rows.get(&row) else {
+            return;
+        };
+        if data.arriving.is_none() || data.inspect.stop != stop {
+            return;
+        }
+        let policy = self.policy_of(data.view.root);
+        let expected = policy
+            .zip(value)
+            .is_some_and(|(policy, value)| policy.is_expected(value));
+        if let Some(data) = self.rows.get_mut(&row) {
+            data.exits |= expected;
         }
         self.arrive(row);
     }
@@ -203,12 +247,8 @@ impl Tree {
     fn take_exit(&mut self, row: RowId) -> Option<Stop> {
         let data = self.rows.get(&row)?;
         let stop = data.arriving.as_ref()?;
-        let raised = stop.exception.as_ref()?;
         let asked_for = data.view.filters_on.iter().any(|filter| filter == "raised");
-        let is_exit = stop.reason == "exception"
-            && self
-                .policy_of(data.view.root)
-                .is_some_and(|policy| policy.is_exit(&raised.type_name));
+        let is_exit = stop.reason == "exception" && data.exits;
         if asked_for || !is_exit {
             return None;
         }
@@ -261,6 +301,16 @@ impl Tree {
         let policy = self.policy_of(data.view.root);
         if data.inspect.stop != number {
             return;
+        }
+        let minds_tests = !self.filters_were_typed();
+        let body = response.and_then(|r| r.body_as::<ExceptionInfoResponse>().ok());
+        let exits = body.zip(policy.as_ref()).is_some_and(|(body, policy)| {
+            let trace = body.details.and_then(|details| details.stack_trace);
+            policy.is_exit(&body.exception_id)
+                || (minds_tests && policy.ends_a_test(&trace.unwrap_or_default()))
+        });
+        if let Some(data) = self.rows.get_mut(&row) {
+            data.exits = exits;
         }
         let Some(exception) =
             response.and_then(|r| super::reads::exception_of(r, policy.as_deref()))

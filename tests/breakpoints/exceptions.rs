@@ -4,12 +4,17 @@ use crate::{run_through, scene};
 use daptree_model::{Cause, Op};
 use daptree_testing::Front;
 
-const TESTS: &str = "import pytest\n\n\ndef look(key):\n    try:\n        return {}[key]\n\
+const TESTS: &str = "import pytest, unittest\n\n\ndef look(key):\n    try:\n        return {}[key]\n\
     \x20   except KeyError as error:\n        raise ValueError('no such key') from error\n\n\n\
     def test_fails():\n    look('k')  # fails here\n\n\n\
     def test_skips():\n    pytest.skip('not today')\n\n\n\
     @pytest.mark.xfail\ndef test_expected():\n    pytest.xfail('known')\n\n\n\
-    def test_raises():\n    with pytest.raises(ValueError):\n        look('k')\n";
+    def test_raises():\n    with pytest.raises((KeyError, ValueError)):\n        look('k')\n\n\n\
+    def test_calls():\n    pytest.raises(ValueError, look, 'k')\n\n\n\
+    class TestUnit(unittest.TestCase):\n    def test_asserts(self):\n        \
+    with self.assertRaises(ValueError):\n            look('k')\n\n    def test_skips(self):\n        \
+    self.skipTest('no')\n\n\n\
+    def test_waits_for_another():\n    with pytest.raises(KeyError):\n        look('k')  # not this\n";
 
 #[test]
 fn a_failing_test_stops_by_itself_and_says_what_led_to_it() {
@@ -44,8 +49,8 @@ fn a_failing_test_stops_by_itself_and_says_what_led_to_it() {
     };
     assert_eq!(raised.chain, [cause]);
     // A test that is skipped, or known to fail, is no fault.
-    assert_eq!(run_through(&mut front, root), [root]);
-    front.until_output("1 failed, 1 passed, 1 skipped, 1 xfailed");
+    assert_eq!(run_through(&mut front, root), [root, root]);
+    front.until_output("2 failed, 3 passed, 2 skipped, 1 xfailed");
 }
 
 #[test]
@@ -69,7 +74,7 @@ fn the_workers_of_a_test_run_stop_too_and_other_programs_do_not() {
     let root = front.launch_as(request);
     let worker = front.until_paused(1)[0];
     assert_ne!(worker, root);
-    assert_eq!(run_through(&mut front, root), [worker]);
+    assert_eq!(run_through(&mut front, root), [worker, worker]);
     let mut request = front.request(&["python", "plain.py"], &[]);
     request.exceptions = None;
     let plain = front.launch_as(request);

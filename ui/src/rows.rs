@@ -455,6 +455,15 @@ pub fn breakpoints_at<'a>(
         })
 }
 
+/// An exception as a traceback ends with it.
+pub fn raised_text(type_name: &str, message: &str) -> String {
+    if message.is_empty() {
+        type_name.to_owned()
+    } else {
+        format!("{type_name}: {message}")
+    }
+}
+
 /// The exception filters of the session in focus, or of the first that has some, each with
 /// whether it is on.
 pub fn filters<'a>(state: &UiState, snapshot: &'a Snapshot) -> Vec<(&'a ExceptionFilter, bool)> {

@@ -1,7 +1,7 @@
 //! How debugpy is told when a breakpoint stops, and how a process is asked what it has loaded.
 //! Pure text; it must not know which session it is for.
 
-use super::{NAME, python_text};
+use super::{NAME, python_text, run_in};
 use crate::adapter::{Conditions, Found, LoadedAs};
 use daptree_model::{BreakpointId, BreakpointSpec};
 
@@ -88,11 +88,7 @@ fn name_matches(pattern: &str) -> Option<String> {
 /// An expression that tells how these files are loaded.
 pub(super) fn loaded_expression(files: &[String]) -> String {
     let files: Vec<String> = files.iter().map(|file| python_text(file)).collect();
-    format!(
-        "(lambda scope: (exec({}, scope), scope['found'])[1])({{'asked': [{}]}})",
-        python_text(REACH),
-        files.join(", ")
-    )
+    run_in(REACH, &format!("{{'asked': [{}]}}", files.join(", ")))
 }
 
 /// What came of it: hexadecimal JSON between quotes.

@@ -3,6 +3,9 @@
 
 use daptree_model::Cause;
 
+/// Looks whether a test waits for what was raised.
+pub(super) const EXPECTED: &str = include_str!("../../bootstrap/expected.py");
+
 const DIRECT: &str = "\nThe above exception was the direct cause of the following exception:\n";
 const DURING: &str = "\nDuring handling of the above exception, another exception occurred:\n";
 
@@ -30,6 +33,28 @@ pub(super) fn chain(stack_trace: &str) -> Vec<Cause> {
             });
         }
     }
+}
+
+/// Whether this traceback is that of a test which is skipped, or known to fail, rather than a
+/// fault. Only the traceback names a type with its module.
+pub(super) fn ends_a_test(stack_trace: &str) -> bool {
+    let from = [DIRECT, DURING]
+        .iter()
+        .filter_map(|word| stack_trace.rfind(word).map(|at| at + word.len()))
+        .max()
+        .unwrap_or(0);
+    let raised = stack_trace.get(from..).and_then(raised_in);
+    raised.is_some_and(|(type_name, _)| {
+        matches!(
+            type_name.as_str(),
+            "Skipped"
+                | "XFailed"
+                | "_pytest.outcomes.Skipped"
+                | "_pytest.outcomes.XFailed"
+                | "_pytest.outcomes.Exit"
+                | "unittest.case.SkipTest"
+        )
+    })
 }
 
 /// Type and message at the end of one traceback: from the first line behind its last frame that
@@ -103,6 +128,28 @@ mod tests {
         assert_eq!(chain("  File \"a\", line 1, in f\nValueError: x\n"), []);
         assert_eq!(chain(""), []);
         assert_eq!(chain(DIRECT), [], "nothing before it");
+    }
+
+    #[test]
+    fn a_test_that_is_skipped_is_no_fault() {
+        let raised =
+            |type_name: &str| format!("  File \"t.py\", line 3, in t\n    x\n{type_name}: why\n");
+        for (type_name, ends) in [
+            ("_pytest.outcomes.Skipped", true),
+            ("unittest.case.SkipTest", true),
+            ("shop.Skipped", false),
+            ("ValueError", false),
+        ] {
+            assert_eq!(ends_a_test(&raised(type_name)), ends, "{type_name}");
+        }
+        // What it was raised after does not count.
+        let after = format!(
+            "{}{DURING}\n{}",
+            raised("unittest.case.SkipTest"),
+            raised("KeyError")
+        );
+        assert!(!ends_a_test(&after));
+        assert!(!ends_a_test(""));
     }
 
     #[test]

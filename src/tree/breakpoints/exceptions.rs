@@ -39,9 +39,19 @@ impl Tree {
 
     /// The filters of one session.
     pub(in super::super) fn filters_of(&self, row: RowId) -> Vec<String> {
-        if let Some(chosen) = &self.exception_filters {
-            return chosen.clone();
+        match &self.exception_filters {
+            Some(chosen) => chosen.clone(),
+            None => self.suggested_filters(row),
         }
+    }
+
+    /// The filters were named with a launch: whoever does so wants each stop of the adapter.
+    pub(in super::super) fn filters_were_typed(&self) -> bool {
+        self.exception_filters.is_some() && self.exception_filters != self.kept_filters
+    }
+
+    /// What the program of a session suggests.
+    pub(in super::super) fn suggested_filters(&self, row: RowId) -> Vec<String> {
         // What a test runner starts runs tests too, such as the workers of a parallel run.
         let mut next = self.view(row);
         while let Some(view) = next {

@@ -79,14 +79,15 @@ fn exceptions(scene: &Scene<'_>, cursor: usize, columns: u16) -> (Vec<Line>, usi
         .and_then(|id| scene.snapshot.rows.get(&id));
     let stop = row.and_then(|row| row.stopped.as_ref());
     if let Some(raised) = stop.and_then(|stop| stop.exception.as_ref()) {
-        let own = format!("{}: {}", raised.type_name, raised.message);
+        let own = rows::raised_text(&raised.type_name, &raised.message);
         let chain = raised.chain.iter().map(|cause| {
             let word = if cause.is_direct {
                 "caused by"
             } else {
                 "while handling"
             };
-            format!("{word} {}: {}", cause.type_name, cause.message)
+            let cause = rows::raised_text(&cause.type_name, &cause.message);
+            format!("{word} {cause}")
         });
         for (index, text) in std::iter::once(own).chain(chain).enumerate() {
             let style = if index == 0 { theme.failed } else { theme.text };

@@ -138,10 +138,11 @@ fn about(scene: &Scene<'_>, row: &Row) -> String {
 
 /// Such as `ValueError: no (from KeyError: 'k')`.
 fn raised_text(raised: &Exception) -> String {
-    let mut out = format!("{}: {}", raised.type_name, raised.message);
+    let mut out = rows::raised_text(&raised.type_name, &raised.message);
     if let Some(cause) = raised.chain.first() {
         let word = if cause.is_direct { "from" } else { "after" };
-        let _ = write!(out, " ({word} {}: {})", cause.type_name, cause.message);
+        let cause = rows::raised_text(&cause.type_name, &cause.message);
+        let _ = write!(out, " ({word} {cause})");
     }
     out
 }
