@@ -103,6 +103,9 @@ fn breakpoints_and_filters_are_kept_over_restarts_of_daptree() {
     terminal.press("x");
     terminal.until_shown(&["[x] raised", "chosen for every session"]);
     terminal.press("\x1b");
+    terminal.until("the dialog gone", |screen| {
+        !screen.contents().contains("chosen for every session")
+    });
     quit(&mut terminal);
     // A trace is the same whatever was set before it.
     let run = scene.trace().run(&["python", "leaf.py", "9"]);

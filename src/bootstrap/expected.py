@@ -20,10 +20,12 @@ def live():
 
 
 def raised():
-    """The exception that pydevd left where it stopped, and its traceback."""
+    """The exception that pydevd stopped the thread for, and its traceback."""
     for frame, _ in live():
         told = frame.f_locals.get("__exception__")
-        if isinstance(told, tuple) and len(told) == 3:
+        if frame.f_code.co_name == "do_wait_suspend":
+            told = frame.f_locals.get("arg")
+        if isinstance(told, tuple) and len(told) == 3 and isinstance(told[1], BaseException):
             return told[1], told[2]
     return None, None
 
