@@ -5,15 +5,30 @@
 pub mod debugpy;
 
 use crate::dap::message::{Event, Message};
-use daptree_model::{BreakpointId, BreakpointSpec, Cause};
+use daptree_model::{AttachTarget, BreakpointId, BreakpointSpec, Cause, PathMap};
 use serde_json::Value;
 use std::fmt::Debug;
 
 /// The settings of a tree that its sessions share.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SessionSettings {
     /// Only the user's own code is debugged.
     pub just_my_code: bool,
+    /// The adapter passes on what the processes print: their streams are not ours.
+    pub redirect_output: bool,
+    /// Folders here and what the program calls them.
+    pub path_maps: Vec<PathMap>,
+}
+
+/// Where a process says that it runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Whereabouts {
+    /// Its pid, in its own pid namespace.
+    pub pid: u32,
+    /// Names the boot of the machine and the pid namespace.
+    pub place: String,
+    /// The debugger in it, such as `debugpy 1.8.22`.
+    pub debugger: Option<String>,
 }
 
 /// An adapter's word that a child is parked and waits for a session.
@@ -100,6 +115,41 @@ pub trait Policy: Debug + Send + Sync {
 
     /// Arguments of the `attach` that makes the adapter wait for a root that daptree starts.
     fn await_root(&self, settings: &SessionSettings) -> Value;
+
+    /// Arguments of the `attach` that makes a session of a program that runs already.
+    fn attach_root(&self, target: &AttachTarget, settings: &SessionSettings) -> Value;
+
+    /// The command that makes a program connect to an adapter which listens here, for people.
+    fn connect_command(&self, host: &str, port: u16) -> String;
+
+    /// An expression that says where a process runs, and makes it ready for a debugger again
+    /// after [`Self::parting_expression`].
+    fn whereabouts_expression(&self) -> &'static str;
+
+    /// What the value of [`Self::whereabouts_expression`] says.
+    fn whereabouts_in(&self, value: &str) -> Option<Whereabouts>;
+
+    /// An expression after which a process starts its children without the debugger: its adapter
+    /// will be gone.
+    fn parting_expression(&self) -> Option<&'static str>;
+
+    /// What went wrong when the debugger was to be put into a process, by all that the adapter
+    /// said of it so far; `None`: nothing, as far as is known.
+    fn injection_failure(&self, said: &str) -> Option<String>;
+
+    /// Whether a text is the adapter's own chat about putting the debugger into a process.
+    fn is_injection_chat(&self, text: &str) -> bool;
+
+    /// The report of a child that waits at an adapter on `host` and `port` which does not report
+    /// it.
+    fn unreported(&self, pid: u32, host: &str, port: u16) -> Report;
+
+    /// The report, so to speak, of a process that the adapter on `host` and `port` is to put the
+    /// debugger into.
+    fn injected(&self, pid: u32, host: &str, port: u16) -> Report;
+
+    /// Whether a process is of this adapter's language, by its command line and short name.
+    fn speaks(&self, command: &[String], short_name: &str) -> bool;
 
     /// Where the root has to connect to, when this event says so.
     fn root_endpoint(&self, event: &Event) -> Option<(String, u16)>;

@@ -8,10 +8,14 @@ use std::time::Duration;
 
 use clap::builder::TypedValueParser as _;
 use clap::error::ErrorKind;
+use daptree_model::AttachTarget;
+
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
+pub mod attach;
 pub mod breakpoint;
 
+pub use attach::AttachCommand;
 pub use breakpoint::{BreakpointSpec, LocationError};
 
 /// The exit status of a wrong command line.
@@ -27,6 +31,8 @@ pub enum Invocation {
     Run(RunRequest),
     /// `daptree trace … -- PROGRAM ARGS…`: events on standard output.
     Trace(TraceRequest),
+    /// `daptree attach …` or `daptree listen …`: the terminal front end.
+    Attach(AttachCommand),
     /// `daptree demo`.
     Demo,
     /// `daptree doctor`.
@@ -48,6 +54,8 @@ pub struct RunRequest {
     pub just_my_code: Option<bool>,
     /// Stop the root at its first line.
     pub stop_on_entry: bool,
+    /// When one process stops, hold the others.
+    pub stop_the_world: bool,
     /// The most live sessions at once, 0 for no limit; `None` when the option was not given.
     pub max_children: Option<u32>,
     /// `--python`, as typed.
@@ -79,7 +87,9 @@ pub struct TraceRequest {
     pub just_my_code: bool,
     /// JSON lines in place of text.
     pub json: bool,
-    /// The program and its words, byte for byte. Never empty.
+    /// What to attach to in place of starting a program.
+    pub attach: Option<AttachTarget>,
+    /// The program and its words, byte for byte. Empty only with `attach`.
     pub program: Vec<OsString>,
 }
 
@@ -120,6 +130,10 @@ enum Verb {
     Run(RunWords),
     /// Run a program, follow its processes and print what happens; needs no terminal
     Trace(TraceWords),
+    /// Debug programs that run already, by the port they listen on or by their pid
+    Attach(attach::AttachWords),
+    /// Wait for a program that connects back, such as one in a container
+    Listen(attach::ListenWords),
     /// Look around in a small bundled process tree
     Demo,
     /// Say what works on this machine and what to do about the rest
@@ -146,6 +160,9 @@ struct RunWords {
     /// Stop the program at its first line
     #[arg(long)]
     stop_on_entry: bool,
+    /// When one process stops, hold all others until it goes on
+    #[arg(long)]
+    stop_the_world: bool,
     /// The most processes debugged at once; more run free, 0 is no limit [default: 256]
     #[arg(long, value_name = "N")]
     max_children: Option<u32>,
@@ -193,8 +210,15 @@ struct TraceWords {
     /// Print JSON lines
     #[arg(long)]
     json: bool,
+    /// Attach to HOST:PORT or to a pid in place of starting a program
+    #[arg(long, value_name = "TARGET", hide = true, conflicts_with = "program", value_parser = clap::builder::OsStringValueParser::new().try_map(|text| attach::traced_target(&text)))]
+    attach: Option<AttachTarget>,
     /// The program and its arguments, as in a shell
-    #[arg(value_name = "PROGRAM", required = true, last = true)]
+    #[arg(
+        value_name = "PROGRAM",
+        required_unless_present = "attach",
+        last = true
+    )]
     program: Vec<OsString>,
 }
 
@@ -217,6 +241,7 @@ where
                 exceptions: words.exceptions.map(filters),
                 just_my_code: words.just_my_code,
                 stop_on_entry: words.stop_on_entry,
+                stop_the_world: words.stop_the_world,
                 max_children: words.max_children,
                 python: words.python,
                 cwd: words.cwd,
@@ -233,8 +258,11 @@ where
             hold: words.hold,
             just_my_code: words.just_my_code,
             json: words.json,
+            attach: words.attach,
             program: words.program,
         })),
+        Verb::Attach(words) => Ok(Invocation::Attach(words.read(cwd)?)),
+        Verb::Listen(words) => Ok(Invocation::Attach(words.read(cwd)?)),
         Verb::Demo => Ok(Invocation::Demo),
         Verb::Doctor => Ok(Invocation::Doctor),
         Verb::Keeper => Ok(Invocation::Keeper),
@@ -244,9 +272,11 @@ where
 /// Puts `run` in where no command is named. Only the first word can be a command, so
 /// `daptree -- demo` runs a program called demo.
 fn with_verb<I: IntoIterator<Item = OsString>>(words: I) -> Vec<OsString> {
-    const OURS: [&str; 10] = [
+    const OURS: [&str; 12] = [
         "run",
         "trace",
+        "attach",
+        "listen",
         "demo",
         "doctor",
         "keeper",

@@ -43,6 +43,7 @@ pub async fn run(ambient: Ambient, config: EngineConfig) -> Result<i32> {
             just_my_code: true,
             exceptions: None,
             stop_on_entry: false,
+            stop_the_world: false,
             max_children: 256,
             breakpoints: vec![breakpoint.into()],
         };
@@ -57,6 +58,7 @@ pub async fn run(ambient: Ambient, config: EngineConfig) -> Result<i32> {
         hold: Duration::ZERO,
         just_my_code: true,
         json: false,
+        attach: None,
         program,
     };
     Ok(trace::run(request, folder.0.clone(), ambient.env, config).await?)

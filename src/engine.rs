@@ -2,6 +2,7 @@
 //! and feeds its inputs. One task writes; front ends get a pair of channels. It decides nothing:
 //! every rule is in [`crate::tree`].
 
+mod attaching;
 pub mod connection;
 mod files;
 mod front;
@@ -24,6 +25,7 @@ use shell::{Shell, ShellInput};
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
@@ -49,6 +51,9 @@ pub struct EngineConfig {
     pub workspace: Option<PathBuf>,
     /// Folders that the program knows under other names.
     pub maps: Vec<PathMap>,
+    /// Sessions with which nothing was done for so long are closed, by the rules of close; `None`:
+    /// never. For engines without a person.
+    pub idle: Option<Duration>,
     /// Also gets every byte that the tree's processes write, as it is written.
     pub raw_output: Option<mpsc::Sender<RawOutput>>,
 }

@@ -5,6 +5,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
+pub mod attach;
 pub mod child;
 pub mod debugpy;
 mod error;

@@ -60,7 +60,8 @@ fn debug(invocation: Invocation, ambient: Ambient) -> Result<i32> {
     let workspace = Workspace::find(&ambient.cwd)?;
     let binary = std::env::current_exe().context("daptree's own file cannot be found")?;
     // A trace is the same whatever was set before it.
-    let kept = matches!(invocation, Invocation::Run(_)).then(|| workspace.root.clone());
+    let kept = matches!(invocation, Invocation::Run(_) | Invocation::Attach(_))
+        .then(|| workspace.root.clone());
     let config = EngineConfig {
         folders,
         settings_python: workspace.settings.python.clone(),
@@ -68,6 +69,7 @@ fn debug(invocation: Invocation, ambient: Ambient) -> Result<i32> {
         sole: true,
         workspace: kept,
         maps: workspace.settings.maps.clone(),
+        idle: None,
         raw_output: None,
     };
     limits::raise_open_files();
@@ -83,6 +85,9 @@ fn debug(invocation: Invocation, ambient: Ambient) -> Result<i32> {
             }
             Invocation::Run(request) => {
                 run::run(request, &workspace.settings, ambient, config).await
+            }
+            Invocation::Attach(command) => {
+                run::attach(command, &workspace.settings, ambient, config).await
             }
             Invocation::Demo => demo::run(ambient, config).await,
             Invocation::Doctor | Invocation::Keeper => Ok(0),

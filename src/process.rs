@@ -51,4 +51,4 @@ pub mod table;
 
 #[cfg(test)]
 #[cfg(target_os = "linux")]
-mod testing;
+pub(crate) mod testing;

@@ -1,15 +1,15 @@
 //! `daptree run`: an engine with the terminal front end. It starts both, waits for the user to
 //! leave, ends what is left, and gives the root's exit status.
 
-use crate::cli::RunRequest;
+use crate::cli::{AttachCommand, RunRequest};
 use crate::engine::{Engine, EngineConfig};
 use crate::launch::Ambient;
 use crate::settings::Settings;
 use crate::trace::FAILED;
 use anyhow::Result;
 use daptree_model::{
-    BreakpointSpec, Command, CommandId, Event, FromEngine, LaunchRequest, Op, RowId, Stdio,
-    ToEngine,
+    AttachRequest, BreakpointSpec, Command, CommandId, Event, FromEngine, LaunchRequest, Op, RowId,
+    Stdio, ToEngine,
 };
 use daptree_ui::{Outcome, UiOptions};
 use std::ffi::OsString;
@@ -35,6 +35,56 @@ pub async fn run(
 ) -> Result<i32> {
     let launch = launch_request(request, settings, ambient);
     interactive(launch, config).await
+}
+
+/// Attaches to the targets and runs the terminal front end until the user leaves; the programs run
+/// on. Gives the exit status.
+pub async fn attach(
+    command: AttachCommand,
+    settings: &Settings,
+    ambient: Ambient,
+    config: EngineConfig,
+) -> Result<i32> {
+    let options = UiOptions {
+        pick: command.targets.is_empty(),
+        attach: attach_requests(command, settings, &ambient),
+        ..UiOptions::default()
+    };
+    terminal(options, config).await
+}
+
+/// One request for each target, with the settings and defaults that were left open.
+fn attach_requests(
+    command: AttachCommand,
+    settings: &Settings,
+    ambient: &Ambient,
+) -> Vec<AttachRequest> {
+    let python = command
+        .python
+        .map(|python| resolve_python(python, &ambient.cwd));
+    let exceptions = command
+        .exceptions
+        .or_else(|| settings.exceptions.clone())
+        .unwrap_or_default();
+    let breakpoints: Vec<_> = command.breakpoints.into_iter().map(Into::into).collect();
+    let request = |target| AttachRequest {
+        target,
+        just_my_code: command
+            .just_my_code
+            .or(settings.just_my_code)
+            .unwrap_or(true),
+        exceptions: exceptions.clone(),
+        max_children: command
+            .max_children
+            .or(settings.max_children)
+            .unwrap_or(MAX_CHILDREN),
+        breakpoints: breakpoints.clone(),
+        path_maps: command.path_maps.clone(),
+        python: python.clone(),
+        cwd: ambient.cwd.clone(),
+        env: ambient.env.clone(),
+    };
+    command.targets.into_iter().map(request).collect()
 }
 
 /// What was typed, with the settings and defaults that it left open.
@@ -63,6 +113,7 @@ fn launch_request(request: RunRequest, settings: &Settings, ambient: Ambient) ->
             .unwrap_or(true),
         exceptions: request.exceptions.or_else(|| settings.exceptions.clone()),
         stop_on_entry: request.stop_on_entry,
+        stop_the_world: request.stop_the_world,
         max_children: request
             .max_children
             .or(settings.max_children)
@@ -88,6 +139,15 @@ fn resolve_python(python: OsString, cwd: &std::path::Path) -> PathBuf {
 
 /// An engine and a terminal front end for one launch.
 pub(crate) async fn interactive(launch: LaunchRequest, config: EngineConfig) -> Result<i32> {
+    let options = UiOptions {
+        launch: Some(Box::new(launch)),
+        ..UiOptions::default()
+    };
+    terminal(options, config).await
+}
+
+/// An engine and a terminal front end, until the user leaves.
+async fn terminal(options: UiOptions, config: EngineConfig) -> Result<i32> {
     if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
         return Err(daptree_ui::UiError::NotATerminal.into());
     }
@@ -96,10 +156,6 @@ pub(crate) async fn interactive(launch: LaunchRequest, config: EngineConfig) -> 
     let (own, heard) = engine.connect();
     let (tell, ended) = watch::channel(None);
     let listener = tokio::spawn(listen(heard, tell));
-    let options = UiOptions {
-        launch: Some(Box::new(launch)),
-        ..UiOptions::default()
-    };
     let outcome = daptree_ui::run(options, to_engine, from_engine).await;
     // Whatever the front end came to, nothing of the trees stays behind.
     let id = CommandId(1);

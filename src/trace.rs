@@ -9,8 +9,8 @@ use crate::cli::TraceRequest;
 use crate::engine::{Engine, EngineConfig, RawOutput, RawPiece};
 use crate::output::Decoder;
 use daptree_model::{
-    Answer, Command, CommandId, EndStatus, Event, FromEngine, LaunchRequest, Op, Read, ReadOp,
-    Reply, Row, RowId, Stdio, Stream, ToEngine,
+    Answer, AttachRequest, Command, CommandId, EndStatus, Event, FromEngine, LaunchRequest, Op,
+    Read, ReadOp, Reply, Row, RowId, Stdio, Stream, ToEngine,
 };
 use lines::{Printer, Summary};
 use std::collections::{BTreeMap, BTreeSet};
@@ -54,6 +54,8 @@ pub async fn run(
         evals: request.evals,
         hold: request.hold,
         last_id: 0,
+        start: None,
+        unknown: FAILED,
         shutdown: None,
         began: Instant::now(),
         rows: BTreeMap::new(),
@@ -67,6 +69,29 @@ pub async fn run(
         over: None,
         failed: None,
     };
+    if let Some(target) = request.attach {
+        let attach = AttachRequest {
+            target,
+            just_my_code: request.just_my_code,
+            exceptions: request.exceptions,
+            max_children: 256,
+            breakpoints: request.breakpoints.into_iter().map(Into::into).collect(),
+            path_maps: Vec::new(),
+            python: None,
+            cwd,
+            env,
+        };
+        let code = trace
+            .run(
+                Op::Attach(Box::new(attach)),
+                from_engine,
+                output,
+                request.timeout,
+            )
+            .await;
+        engine.stop().await;
+        return code;
+    }
     let stdin = io::stdin();
     let launch = LaunchRequest {
         words: request.program,
@@ -81,11 +106,17 @@ pub async fn run(
         just_my_code: request.just_my_code,
         exceptions: Some(request.exceptions),
         stop_on_entry: false,
+        stop_the_world: false,
         max_children: 256,
         breakpoints: request.breakpoints.into_iter().map(Into::into).collect(),
     };
     let code = trace
-        .run(launch, from_engine, output, request.timeout)
+        .run(
+            Op::Launch(Box::new(launch)),
+            from_engine,
+            output,
+            request.timeout,
+        )
         .await;
     engine.stop().await;
     code
@@ -97,6 +128,10 @@ struct Trace {
     evals: Vec<String>,
     hold: Duration,
     last_id: u64,
+    /// What started the tree.
+    start: Option<CommandId>,
+    /// The exit status when nobody knows how the root ended.
+    unknown: i32,
     shutdown: Option<CommandId>,
     began: Instant,
     rows: BTreeMap<RowId, Arc<Row>>,
@@ -117,7 +152,7 @@ struct Trace {
 impl Trace {
     async fn run(
         mut self,
-        launch: LaunchRequest,
+        start: Op,
         mut from_engine: mpsc::Receiver<FromEngine>,
         mut output: mpsc::Receiver<RawOutput>,
         limit: Option<Duration>,
@@ -125,7 +160,13 @@ impl Trace {
         let mut interrupts = signal(SignalKind::interrupt())?;
         let mut terminations = signal(SignalKind::terminate())?;
         let mut hangups = signal(SignalKind::hangup())?;
-        self.command(Op::Launch(Box::new(launch)), None).await;
+        // Of a program that is not ours the kernel may not tell how it ended.
+        self.unknown = if matches!(start, Op::Attach(_)) {
+            0
+        } else {
+            FAILED
+        };
+        self.start = self.command(start, None).await;
         let deadline = limit.map(|limit| self.began + limit);
         let mut last_output = None;
         loop {
@@ -181,7 +222,10 @@ impl Trace {
             let text = decoder.finish().map(String::from).unwrap_or_default();
             self.print_output(key.0, key.1, &text)?;
         }
-        let code = self.code.or_else(|| status.shell_code()).unwrap_or(FAILED);
+        let code = self
+            .code
+            .or_else(|| status.shell_code())
+            .unwrap_or(self.unknown);
         self.printer.summary(&Summary {
             code,
             signal: status.signal_name(),
@@ -301,6 +345,9 @@ impl Trace {
         }
         if let Err(error) = &reply.result {
             tracing::debug!(command = %reply.id, "{error}");
+            if Some(reply.id) == self.start {
+                self.failed = Some(error.to_string());
+            }
         }
         if Some(reply.id) == self.shutdown {
             let left = match reply.result {

@@ -6,11 +6,15 @@
 //! every step in debug builds.
 
 mod adoption;
+mod attach;
 mod breakpoints;
+mod causes;
 mod children;
 mod connections;
 mod control;
 mod ending;
+mod groups;
+mod idle;
 mod input;
 mod inspect;
 pub mod invariants;
@@ -23,12 +27,15 @@ mod reads;
 mod release;
 mod requests;
 mod row;
+mod scan;
 mod session;
 mod settle;
 mod snapshot;
 mod stops;
 mod streams;
 mod timers;
+mod watchdogs;
+mod whereabouts;
 
 #[cfg(test)]
 mod tests;
@@ -40,11 +47,11 @@ pub use origin::Origin;
 use crate::adapter::Policy;
 use daptree_model::{
     Answer, Breakpoint, BreakpointId, ClientId, CommandId, EngineError, Event, Interest, Notice,
-    PathMap, Reply, Row, RowId, Snapshot, TreeState,
+    PathMap, ProcessKey, Reply, Row, RowId, Snapshot, TreeState,
 };
 use requests::Pending;
 use row::RowData;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use timers::Timers;
 
@@ -80,6 +87,10 @@ pub struct Tree {
     open_commands: BTreeMap<(ClientId, CommandId), &'static str>,
     waits: Vec<settle::Wait>,
     endings: BTreeMap<u64, ending::Ending>,
+    /// Processes that are being looked at before they are attached to.
+    examinations: BTreeMap<u64, attach::Examination>,
+    /// Roots that are being let go.
+    partings: Vec<parting::Parting>,
     /// Front ends that wait for everything to end.
     shutdowns: Vec<Asker>,
     shutdown_survivors: Vec<u32>,
@@ -98,6 +109,7 @@ pub struct Tree {
     last_breakpoint: u32,
     last_operation: u64,
     last_notice: u64,
+    idle: idle::Idle,
 }
 
 /// One tree: a root's slot with its present run.
@@ -117,6 +129,14 @@ struct TreeData {
     rows_dropped: u32,
     /// A survey is under way that decides whether the tree is over.
     surveying: bool,
+    /// Where its processes run.
+    place: whereabouts::Place,
+    /// Reports that came before that was known.
+    held: Vec<adoption::Reported>,
+    /// Processes that a scan has seen once.
+    fresh: BTreeSet<ProcessKey>,
+    /// A scan is under way.
+    scanning: bool,
     /// Until when a process that is about to be reported is waited for.
     late_until: Option<Millis>,
     /// Who wants to know that the launch succeeded or failed.
@@ -176,6 +196,15 @@ impl Tree {
         Self::default()
     }
 
+    /// An engine that closes sessions with which nothing was done for so long, in ms.
+    #[must_use]
+    pub fn closing_idle(after_ms: u64) -> Self {
+        Self {
+            idle: idle::Idle::after(after_ms),
+            ..Self::default()
+        }
+    }
+
     /// Takes one input and gives what has to be done for it, in order.
     pub fn handle(&mut self, now: Millis, input: Input) -> Vec<Effect> {
         self.now = self.now.max(now);
@@ -198,12 +227,17 @@ impl Tree {
             Input::Gone(process, status) => self.process_gone(process, status),
             Input::ProcessesEnded(operation, left) => self.processes_ended(operation, &left),
             Input::Surveyed(run, alive) => self.surveyed(run, &alive),
+            Input::Located(run, seen) => self.located(run, seen.first()),
+            Input::Examined(operation, result) => self.examined(operation, result),
+            Input::Scanned(run, seen) => self.scanned(run, &seen),
             Input::OutputGrew(revision, lines) => {
                 self.output_revision = revision;
-                let known = lines
-                    .into_iter()
-                    .filter(|(row, _)| self.rows.contains_key(row));
-                self.output.extend(known);
+                for (row, count) in lines {
+                    if self.rows.contains_key(&row) {
+                        self.output.insert(row, count);
+                        self.touch(row);
+                    }
+                }
                 self.dirty = true;
             }
             Input::StreamsOpened(row, offers) => self.streams_opened(row, &offers),
@@ -212,9 +246,13 @@ impl Tree {
             Input::Maps(maps) => self.maps = maps,
             Input::Wake => {}
         }
+        self.partings_advance();
         // What is there in time is not late.
+        self.settle_worlds();
         self.settle_waits();
         self.fire_due_timers();
+        self.partings_advance();
+        self.settle_worlds();
         self.settle_waits();
         self.keep_changes();
         if let Some(at) = self.timers.changed_next() {
@@ -230,6 +268,13 @@ impl Tree {
     /// Whether the state changed since the last snapshot.
     pub fn is_dirty(&self) -> bool {
         self.dirty
+    }
+
+    /// The live processes of all trees and their rows.
+    pub fn rows_by_process(&self) -> BTreeMap<ProcessKey, RowId> {
+        let live = self.rows.iter().filter(|(_, data)| data.is_live());
+        live.filter_map(|(row, data)| Some((data.view.process?, *row)))
+            .collect()
     }
 
     /// Whether somebody waits for the next snapshot: the values of a stop are in it.
@@ -304,6 +349,7 @@ impl Tree {
             };
         }
         self.rows.insert(id, RowData::new(row));
+        self.touch(id);
         self.dirty = true;
         id
     }

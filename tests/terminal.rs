@@ -85,7 +85,7 @@ fn breakpoints_and_filters_are_kept_over_restarts_of_daptree() {
     terminal.until_line(&["leaf.py:6", "if status == 9"]);
     terminal.press("w*.py\r");
     terminal.until_line(&["leaf.py:6", "in *.py"]);
-    terminal.press("x ");
+    terminal.press("E ");
     terminal.until_shown(&["[x] raised", "chosen for every session"]);
     terminal.press("\x1b");
     terminal.until("the dialog gone", |screen| {
@@ -100,7 +100,7 @@ fn breakpoints_and_filters_are_kept_over_restarts_of_daptree() {
     terminal.press("6z");
     terminal.until_line(&["leaf.py:7", "if status == 9", "in *.py", "hit 1"]);
     terminal.until_line(&["leaf.py:7", "its line was 6 before"]);
-    terminal.press("x");
+    terminal.press("E");
     terminal.until_shown(&["[x] raised", "chosen for every session"]);
     terminal.press("\x1b");
     terminal.until("the dialog gone", |screen| {
@@ -383,6 +383,8 @@ fn two_workers_of_xdist_stop_and_a_restart_stops_them_again() {
     let root = |process: &process::Process| process.command.contains("debugpy_launcher.py");
     let first = scene.process_with("debugpy_launcher.py").pid;
     terminal.press("r");
+    terminal.until_shown(&["ended and started again"]);
+    terminal.press("\r");
     process::watch(terminal.pid, PATIENCE, || {
         scene
             .processes()

@@ -4,7 +4,7 @@
 //!     cargo bench --bench figures -- [--rounds N] [--only WORD] [--build] [--write README.md]
 //!
 //! `DAPTREE_BENCH_PYTHON` chooses the interpreter. `--only` runs the parts whose name holds the
-//! word (adoption, start, steps, screen, memory); `--build` adds a release build from nothing;
+//! word (adoption, start, steps, pause, screen, memory); `--build` adds a release build from nothing;
 //! `--write` puts the table between the marks of a file; `--strict` fails where a bar is missed.
 
 mod driver;
@@ -31,6 +31,8 @@ const STEPS: usize = 200;
 const KEYS: usize = 1_000;
 const IDLE: Duration = Duration::from_secs(10);
 const SESSIONS: usize = 8;
+/// Live sessions that are paused at once.
+const LIVE: usize = 16;
 
 #[derive(Parser)]
 struct Arguments {
@@ -79,6 +81,9 @@ fn main() -> Result<ExitCode> {
     }
     if wanted("steps") {
         add(steps(&setting, rounds)?);
+    }
+    if wanted("pause") {
+        add(pauses(&setting, rounds)?);
     }
     if wanted("screen") {
         add(screen(&setting, rounds * 3)?);
@@ -188,6 +193,28 @@ fn steps(setting: &Setting, rounds: usize) -> Result<Vec<Figure>> {
         unit: " ms",
         beside,
     }])
+}
+
+/// Everything that runs is paused at once, and one stop holds everything else.
+fn pauses(setting: &Setting, rounds: usize) -> Result<Vec<Figure>> {
+    let (mut all, mut world) = (Vec::new(), Vec::new());
+    for _ in 0..rounds {
+        let (paused, held) = product::pauses(setting, &setting::lines(LIVE), LIVE)?;
+        all.extend(paused);
+        world.extend(held);
+    }
+    let (all, world) = (Times::new(all), Times::new(world));
+    let figure = |what, times: &Times| Figure {
+        what,
+        value: times.percentile(50),
+        bar: Some(100.0),
+        unit: " ms",
+        beside: times.spread(),
+    };
+    Ok(vec![
+        figure("pause all → the last of 16 live sessions stands", &all),
+        figure("one of 16 stops → the last of the others is held", &world),
+    ])
 }
 
 fn screen(setting: &Setting, rounds: usize) -> Result<Vec<Figure>> {

@@ -8,8 +8,9 @@ use anyhow::{Context, Result, bail};
 use daptree::engine::Engine;
 use daptree_model::{
     BreakpointSpec, Command, CommandId, Event, FromEngine, Inspect, Interest, LaunchRequest, Op,
-    RowId, Snapshot, Stdio, StopNumber, ToEngine,
+    Row, RowId, RowState, Snapshot, Stdio, StopNumber, ToEngine,
 };
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc::{Receiver, Sender};
@@ -97,6 +98,44 @@ pub fn steps(setting: &Setting, program: &Program, count: usize) -> Result<Vec<D
         }
         product.end().await?;
         Ok(times)
+    })
+}
+
+/// How often all are paused in one run.
+const PAUSES: usize = 5;
+
+/// Pauses so many live sessions again and again. Gives how long it took from the command to the
+/// last stop, and from the stop of one session to that of the last one which it holds.
+pub fn pauses(
+    setting: &Setting,
+    program: &Program,
+    live: usize,
+) -> Result<(Vec<Duration>, Vec<Duration>)> {
+    in_runtime(async {
+        let mut product = Product::start(setting)?;
+        product.launch(setting, program).await?;
+        let root = product.all_run(live).await?;
+        let (mut all, mut world) = (Vec::new(), Vec::new());
+        for _ in 0..PAUSES {
+            let began = Instant::now();
+            product.command(Op::PauseAll(root), None).await?;
+            product.stops(live).await?;
+            all.push(began.elapsed());
+            product.command(Op::ContinueAll(root), None).await?;
+            product.go_on(live).await?;
+        }
+        product.command(Op::StopTheWorld(root, true), None).await?;
+        for _ in 0..PAUSES {
+            product.command(Op::Pause(root), None).await?;
+            product.stops(1).await?;
+            let began = Instant::now();
+            product.stops(live - 1).await?;
+            world.push(began.elapsed());
+            product.command(Op::ContinueAll(root), None).await?;
+            product.go_on(live).await?;
+        }
+        product.end().await?;
+        Ok((all, world))
     })
 }
 
@@ -195,6 +234,7 @@ impl Product {
             just_my_code: true,
             exceptions: None,
             stop_on_entry: false,
+            stop_the_world: false,
             max_children: 0,
             breakpoints: vec![BreakpointSpec::line(path, program.line)],
         };
@@ -242,6 +282,37 @@ impl Product {
                     reply.result?;
                 }
                 _ => {}
+            }
+        }
+    }
+
+    /// Waits for so many stops.
+    async fn stops(&mut self, count: usize) -> Result<()> {
+        for _ in 0..count {
+            while !matches!(self.event().await?, Event::Stopped { .. }) {}
+        }
+        Ok(())
+    }
+
+    /// Waits until so many go on.
+    async fn go_on(&mut self, count: usize) -> Result<()> {
+        for _ in 0..count {
+            while !matches!(self.event().await?, Event::Continued(_)) {}
+        }
+        Ok(())
+    }
+
+    /// Waits until so many sessions run; gives the root.
+    async fn all_run(&mut self, live: usize) -> Result<RowId> {
+        loop {
+            let FromEngine::Snapshot(snapshot) = self.heard().await? else {
+                continue;
+            };
+            let runs = |row: &&Arc<Row>| row.state == RowState::Running && !row.pausing;
+            if let Some(tree) = snapshot.trees.first()
+                && snapshot.rows.values().filter(runs).count() == live
+            {
+                return Ok(tree.root);
             }
         }
     }

@@ -62,6 +62,7 @@ impl Setting {
             sole: false,
             workspace: None,
             maps: Vec::new(),
+            idle: None,
             raw_output: None,
         }
     }
@@ -98,6 +99,16 @@ pub fn parent(name: &str, children: usize) -> Result<Program> {
         line: marked_line(&child)?,
         breakpoint: child,
     })
+}
+
+/// So many processes that run Python lines.
+pub fn lines(count: usize) -> Program {
+    Program {
+        script: script("lines.py"),
+        args: vec![count.to_string()],
+        breakpoint: script("steps.py"),
+        line: 1,
+    }
 }
 
 /// The program that is stepped through.

@@ -51,6 +51,7 @@ impl Recorder {
             sole: true,
             workspace: None,
             maps: Vec::new(),
+            idle: None,
             raw_output: None,
         })?;
         let (to_engine, from_engine) = engine.connect();

@@ -86,6 +86,7 @@ impl Scene {
             just_my_code: true,
             exceptions: None,
             stop_on_entry: false,
+            stop_the_world: false,
             max_children: 256,
             breakpoints: vec![BreakpointSpec::line(
                 path.to_string_lossy(),

@@ -1,7 +1,7 @@
 //! What a front end asks to be attached to, and which processes could be. How a target is reached
 //! is the engine's part.
 
-use crate::{BreakpointSpec, ProcessKey};
+use crate::{BreakpointSpec, ProcessKey, RowId};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::fmt;
@@ -116,6 +116,47 @@ pub struct ProcessOffer {
     pub name: String,
     /// Its command line.
     pub command: Vec<String>,
-    /// Why it cannot be attached to, in words; `None`: it can.
-    pub refusal: Option<String>,
+    /// Why it cannot be attached to; `None`: it can.
+    pub refusal: Option<Refusal>,
+}
+
+/// Why a process cannot be attached to, and what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[serde(rename_all = "camelCase")]
+pub enum Refusal {
+    /// There is none.
+    #[error("there is no such process: see `daptree attach` or ps for those that run")]
+    Gone,
+    /// It belongs to somebody else.
+    #[error("it belongs to the user {0}: run daptree as that user, or as root")]
+    OtherUser(String),
+    /// No Python runs in it.
+    #[error("it runs {0}, not Python")]
+    NotPython(String),
+    /// Another debugger or tracer holds it.
+    #[error("it is traced by pid {0}: the kernel allows one tracer, end that one first")]
+    Traced(u32),
+    /// It is in the tree already.
+    #[error("it is {0} already")]
+    ARow(RowId),
+    /// It is daptree, or serves it.
+    #[error("it is daptree itself or one of its own helpers")]
+    Ours,
+    /// Another container.
+    #[error(
+        "it runs in another mount namespace (a container): run daptree in there, or start the \
+         program under `python -m debugpy --listen 0.0.0.0:PORT` and attach to that port"
+    )]
+    Container,
+    /// The Yama module of the kernel forbids it.
+    #[error(
+        "the kernel forbids it: /proc/sys/kernel/yama/ptrace_scope is {scope}, and daptree has no \
+         CAP_SYS_PTRACE; {remedy}"
+    )]
+    PtraceScope {
+        /// The setting.
+        scope: u8,
+        /// The command that allows it, in a sentence.
+        remedy: String,
+    },
 }

@@ -26,6 +26,8 @@ pub struct LaunchRequest {
     pub exceptions: Option<Vec<String>>,
     /// Stop at the root's first line.
     pub stop_on_entry: bool,
+    /// When one session of the tree stops, the others are held.
+    pub stop_the_world: bool,
     /// Live sessions at most; beyond it children are released. 0: no limit.
     pub max_children: u32,
     /// Breakpoints to set before anything runs.

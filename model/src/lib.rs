@@ -12,7 +12,7 @@ pub mod process;
 pub mod row;
 pub mod snapshot;
 
-pub use attach::{AttachRequest, AttachTarget, PathMap, ProcessOffer, address};
+pub use attach::{AttachRequest, AttachTarget, PathMap, ProcessOffer, Refusal, address};
 pub use breakpoint::{
     Breakpoint, BreakpointAt, BreakpointScope, BreakpointSpec, BreakpointStatus, Reach,
 };

@@ -2,9 +2,9 @@
 //! They must stay plain data: the same values go through a channel or over a socket.
 
 use crate::{
-    BreakpointId, BreakpointSpec, CommandId, EndStatus, Evaluation, Exception, Interest,
-    LaunchRequest, Notice, OutputWindow, Page, Row, RowId, RowState, Snapshot, Stack, Stop,
-    StopNumber, Stream, Thread,
+    AttachRequest, BreakpointId, BreakpointSpec, CommandId, EndStatus, Evaluation, Exception,
+    Interest, LaunchRequest, Notice, OutputWindow, Page, ProcessOffer, Refusal, Row, RowId,
+    RowState, Snapshot, Stack, Stop, StopNumber, Stream, Thread,
 };
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -61,6 +61,10 @@ pub struct Command {
 pub enum Op {
     /// Start a program as the root of a new tree.
     Launch(Box<LaunchRequest>),
+    /// Attach to a program that runs already, as the root of a new tree.
+    Attach(Box<AttachRequest>),
+    /// Attach to a live process of a tree that is not debugged.
+    Adopt(RowId),
     /// End the run of a root and start it again with the same settings and breakpoints.
     Restart(RowId),
     /// Let a session run on.
@@ -77,6 +81,9 @@ pub enum Op {
     ContinueAll(RowId),
     /// Stop every running session of the subtree.
     PauseAll(RowId),
+    /// Whether the subtree stops as one: when one of its sessions stops, the others are held until
+    /// it goes on.
+    StopTheWorld(RowId, bool),
     /// End the processes of the subtree and remove its rows; an attach root is released instead.
     Close(RowId),
     /// End the processes of the subtree; the rows stay.
@@ -118,10 +125,42 @@ pub enum Op {
 }
 
 impl Op {
+    /// The row that it is about, where it is about one.
+    pub fn row(&self) -> Option<RowId> {
+        match self {
+            Self::Restart(row)
+            | Self::Continue(row)
+            | Self::Next(row, _)
+            | Self::StepIn(row, _)
+            | Self::StepOut(row, _)
+            | Self::Pause(row)
+            | Self::ContinueAll(row)
+            | Self::PauseAll(row)
+            | Self::StopTheWorld(row, _)
+            | Self::Close(row)
+            | Self::Terminate(row)
+            | Self::Detach(row)
+            | Self::Adopt(row)
+            | Self::SetVariable { row, .. }
+            | Self::WaitForStop { row, .. } => Some(*row),
+            Self::Launch(_)
+            | Self::Attach(_)
+            | Self::SetBreakpoint(_)
+            | Self::EditBreakpoint(..)
+            | Self::AcceptOffer(_)
+            | Self::RemoveBreakpoint(_)
+            | Self::EnableBreakpoint(..)
+            | Self::SetExceptionFilters(_)
+            | Self::Shutdown => None,
+        }
+    }
+
     /// Its name, for logs: what it holds may be an environment.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Launch(_) => "launch",
+            Self::Attach(_) => "attach",
+            Self::Adopt(_) => "adopt",
             Self::Restart(_) => "restart",
             Self::Continue(_) => "continue",
             Self::Next(..) => "next",
@@ -130,6 +169,7 @@ impl Op {
             Self::Pause(_) => "pause",
             Self::ContinueAll(_) => "continueAll",
             Self::PauseAll(_) => "pauseAll",
+            Self::StopTheWorld(..) => "stopTheWorld",
             Self::Close(_) => "close",
             Self::Terminate(_) => "terminate",
             Self::Detach(_) => "detach",
@@ -208,6 +248,8 @@ pub enum ReadOp {
         /// The stop.
         stop: StopNumber,
     },
+    /// The processes that could be attached to, and why others could not.
+    Processes,
     /// The text of a source file.
     File(String),
     /// The text of a source that only the adapter has.
@@ -318,6 +360,8 @@ pub enum Answer {
     },
     /// Lines of output.
     Output(OutputWindow),
+    /// Processes, those that can be attached to first.
+    Processes(Vec<ProcessOffer>),
 }
 
 /// How a wait ended.
@@ -469,6 +513,25 @@ pub enum EngineError {
         root: RowId,
         /// What was asked.
         what: String,
+    },
+    /// The root is not ours to do this to.
+    #[error(
+        "{row} was attached, not started by daptree: it cannot be {what}; close or detach lets it \
+         go, and it runs on"
+    )]
+    NotOurs {
+        /// The root.
+        row: RowId,
+        /// What was asked, as a participle.
+        what: String,
+    },
+    /// A process cannot be attached to.
+    #[error("{target} cannot be attached to: {refusal}")]
+    CannotAttach {
+        /// Which.
+        target: String,
+        /// Why, and what to do.
+        refusal: Refusal,
     },
     /// Another launch-shaped operation is under way.
     #[error("{row} is busy: {what}")]

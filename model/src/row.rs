@@ -41,10 +41,14 @@ pub struct Row {
     pub last_place: Option<Place>,
     /// Paused by a group, not by itself: takes no focus.
     pub held: bool,
+    /// Its subtree stops as one.
+    pub stops_world: bool,
     /// A pause was asked for and has not happened yet.
     pub pausing: bool,
     /// How it ended.
     pub end: Option<End>,
+    /// The stop at which it stood when it ended: what was fetched of it can still be read.
+    pub ended_at: Option<StopNumber>,
     /// How many times it replaced itself through `exec`.
     pub execs: u32,
     /// When its process was seen first, in ms since the engine started.
@@ -76,8 +80,10 @@ impl Row {
             stopped: None,
             last_place: None,
             held: false,
+            stops_world: false,
             pausing: false,
             end: None,
+            ended_at: None,
             execs: 0,
             since_ms: 0,
             exception_filters: Vec::new(),

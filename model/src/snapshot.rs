@@ -23,7 +23,8 @@ pub struct Snapshot {
     /// Exception filters that somebody chose for every session; `None`: nobody did, and each row
     /// says which are on in it.
     pub exception_filters: Option<Vec<String>>,
-    /// What was fetched for the interests of the front ends.
+    /// What was fetched for the interests of the front ends, and the last stop of each session that
+    /// ended at one.
     pub inspects: BTreeMap<RowId, Arc<Inspect>>,
     /// Grows whenever output was added anywhere.
     pub output_revision: u64,
@@ -96,6 +97,8 @@ pub struct TreeView {
     pub runs: u32,
     /// Only the user's own code is debugged.
     pub just_my_code: bool,
+    /// The whole tree stops as one.
+    pub stop_the_world: bool,
     /// Where its root comes from.
     #[serde(default)]
     pub origin: TreeOrigin,

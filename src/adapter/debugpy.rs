@@ -2,13 +2,14 @@
 //! parent's connection and are adopted over a second connection to the same adapter.
 //! Pure: it must not know where debugpy lies or how it is started.
 
+use super::{Conditions, Found, Identity, Policy, Report, Role, SessionSettings, Whereabouts};
+use crate::dap::message::{Event, Message};
+use daptree_model::{AttachTarget, BreakpointId, BreakpointSpec, Cause};
+use serde_json::{Value, json};
+
+mod attach;
 mod breakpoints;
 mod exceptions;
-
-use super::{Conditions, Found, Identity, Policy, Report, Role, SessionSettings};
-use crate::dap::message::{Event, Message};
-use daptree_model::{BreakpointId, BreakpointSpec, Cause};
-use serde_json::{Value, json};
 
 /// debugpy 1.8.
 #[derive(Clone, Copy, Debug, Default)]
@@ -94,6 +95,46 @@ impl Policy for Debugpy {
         })
     }
 
+    fn attach_root(&self, target: &AttachTarget, settings: &SessionSettings) -> Value {
+        attach::arguments(target, settings)
+    }
+
+    fn connect_command(&self, host: &str, port: u16) -> String {
+        attach::connect_command(host, port)
+    }
+
+    fn whereabouts_expression(&self) -> &'static str {
+        attach::WHEREABOUTS
+    }
+
+    fn whereabouts_in(&self, value: &str) -> Option<Whereabouts> {
+        attach::whereabouts_in(value)
+    }
+
+    fn parting_expression(&self) -> Option<&'static str> {
+        Some(attach::PARTING)
+    }
+
+    fn injection_failure(&self, said: &str) -> Option<String> {
+        attach::injection_failure(said)
+    }
+
+    fn is_injection_chat(&self, text: &str) -> bool {
+        text.starts_with("Attaching to PID: ")
+    }
+
+    fn unreported(&self, pid: u32, host: &str, port: u16) -> Report {
+        attach::report("subProcessId", pid, host, port)
+    }
+
+    fn injected(&self, pid: u32, host: &str, port: u16) -> Report {
+        attach::report("processId", pid, host, port)
+    }
+
+    fn speaks(&self, command: &[String], short_name: &str) -> bool {
+        attach::is_python(command, short_name)
+    }
+
     fn root_endpoint(&self, event: &Event) -> Option<(String, u16)> {
         if event.event != "debugpyWaitingForServer" {
             return None;
@@ -133,9 +174,11 @@ impl Policy for Debugpy {
     fn adopt(&self, report: &Report, settings: &SessionSettings) -> Value {
         let mut arguments = report.configuration.clone();
         if let Value::Object(fields) = &mut arguments {
-            // Its output comes through the terminal or pipe that it inherited; the redirect would
-            // double it, and slow a flooding child more than twenty times.
-            fields.insert("redirectOutput".to_owned(), Value::Bool(false));
+            // The output of a launched tree comes through the terminal or pipe that each process
+            // inherited; the redirect would double it, and slow a flooding child more than twenty times.
+            let redirect = settings.redirect_output;
+            fields.insert("redirectOutput".to_owned(), Value::Bool(redirect));
+            attach::add_path_maps(fields, settings);
             fields.insert("justMyCode".to_owned(), Value::Bool(settings.just_my_code));
             fields.insert("request".to_owned(), json!("attach"));
         }
@@ -319,19 +362,24 @@ fn without_debugger(command: &[String]) -> Vec<String> {
 }
 
 /// A root: `python …/debugpy --connect host:port [--wait-for-client] … target args`, or the same
-/// after `…/debugpy_launcher.py FOLDER`.
+/// after `…/debugpy_launcher.py FOLDER` or `-m debugpy`.
 fn without_debugpy(command: &[String]) -> Vec<String> {
     let is_debugpy = |word: &String| word.ends_with("/debugpy");
+    let is_module = |at: usize| {
+        let next = command.get(at + 1).map(String::as_str);
+        command.get(at).is_some_and(|word| word == "-m") && next == Some("debugpy")
+    };
     let Some(at) = command
         .iter()
-        .position(|word| is_debugpy(word) || is_launcher(word))
+        .enumerate()
+        .position(|(at, word)| is_debugpy(word) || is_launcher(word) || is_module(at))
     else {
         return command.to_vec();
     };
-    let own = if command.get(at).is_some_and(|word| is_launcher(word)) {
-        2
-    } else {
+    let own = if command.get(at).is_some_and(is_debugpy) {
         1
+    } else {
+        2
     };
     let mut words: Vec<String> = command.iter().take(at).cloned().collect();
     let mut rest = command.iter().skip(at + own).peekable();

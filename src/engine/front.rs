@@ -1,7 +1,7 @@
 //! A front end's end of the engine: replies and events in order, the newest snapshot only.
 //! A slow front end delays nobody; what it has not read yet waits here.
 
-use daptree_model::{FromEngine, Snapshot};
+use daptree_model::{FromEngine, Reply, Snapshot};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{Notify, mpsc};
@@ -37,6 +37,15 @@ impl Front {
     /// Something that must arrive, in order.
     pub(super) fn send(&self, message: FromEngine) {
         self.change(|waiting| waiting.messages.push_back(message));
+    }
+
+    /// The answer to a command. A state from before it that was not read yet is dropped, so that
+    /// what is read after the answer shows what came of it; the next one follows at once.
+    pub(super) fn reply(&self, reply: Reply) {
+        self.change(|waiting| {
+            waiting.snapshot = None;
+            waiting.messages.push_back(FromEngine::Reply(reply));
+        });
     }
 
     /// The state; an older one that was not read yet is dropped.
@@ -107,7 +116,7 @@ async fn forward(shared: Arc<Shared>, channel: mpsc::Sender<FromEngine>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use daptree_model::{Event, RowId};
+    use daptree_model::{Answer, CommandId, Event, RowId};
 
     #[tokio::test]
     async fn events_keep_their_order_and_only_the_newest_snapshot_comes() {
@@ -137,5 +146,31 @@ mod tests {
         }
         assert_eq!(seqs, (0..100).collect::<Vec<_>>());
         assert_eq!(last, Some(99));
+    }
+
+    #[tokio::test]
+    async fn no_state_from_before_an_answer_comes_after_it() {
+        let (send, mut receive) = mpsc::channel(8);
+        let front = Front::new(send);
+        let state = |revision| {
+            Arc::new(Snapshot {
+                revision,
+                ..Snapshot::default()
+            })
+        };
+        // Nothing is passed on before we wait.
+        front.publish(state(1));
+        front.reply(Reply {
+            id: CommandId(7),
+            result: Ok(Answer::Done),
+        });
+        front.publish(state(2));
+        drop(front);
+        assert!(matches!(receive.recv().await, Some(FromEngine::Reply(_))));
+        match receive.recv().await {
+            Some(FromEngine::Snapshot(snapshot)) => assert_eq!(snapshot.revision, 2),
+            other => panic!("{other:?}"),
+        }
+        assert_eq!(receive.recv().await, None);
     }
 }

@@ -2,7 +2,7 @@
 //! process and its endpoint. It must not know of sessions; the core asks for the root later.
 
 use super::shell::roots::mark;
-use super::shell::{Ready, ShellInput};
+use super::shell::{Program, Ready, ShellInput};
 use crate::adapter::debugpy::Debugpy as DebugpyPolicy;
 use crate::launch::debugpy::{self, Debugpy};
 use crate::launch::{self, Ambient, Interpreter, Launch, LaunchOptions, shim};
@@ -38,6 +38,17 @@ pub(super) struct Workshop {
     pub settings_python: Option<PathBuf>,
     pub reaper: Arc<Reaper>,
     pub inputs: mpsc::Sender<ShellInput>,
+}
+
+/// An adapter that is up.
+#[derive(Debug)]
+pub(super) struct Adapter {
+    pub process: ProcessKey,
+    pub words: LastWords,
+    /// Where it listens.
+    pub host: String,
+    /// Port of `host`.
+    pub port: u16,
 }
 
 /// The last words of an adapter.
@@ -89,24 +100,17 @@ impl Workshop {
     async fn bring_up(&self, run: Run, request: &LaunchRequest) -> Result<Ready, String> {
         let found = self.look_up(run, request).await?;
         let (launch, debugpy, adapter_python) = found;
-        let data = &self.folders.data;
-        let unwritable = |error: std::io::Error| {
-            let data = data.display();
-            format!(
-                "{data}: what starts the adapter cannot be written there: {error}; set DAPTREE_DATA_DIR to another folder"
-            )
-        };
-        let shim = shim::write_shim(data).map_err(unwritable)?;
-        let launcher = shim::write_launcher(data).map_err(unwritable)?;
-        let command = shim::adapter_command(&adapter_python, &shim, &debugpy.folder, &launch.env);
-        let fifo = Fifo::make(&self.folders, run)?;
-        let (process, words) = Self::start_adapter(run, &command, &launch, &fifo)?;
-        let endpoint = self.endpoint(process, &fifo, &words).await;
-        let (host, port) = endpoint.inspect_err(|_| {
-            // It may hang; nobody will ask it for anything any more.
-            let _ = crate::process::pidfd::signal(process, crate::process::pidfd::Signal::KILL);
-        })?;
-        tracing::debug!(root = %run.root, "the adapter listens on {host}:{port}");
+        let launcher =
+            shim::write_launcher(&self.folders.data).map_err(|error| self.unwritable(&error))?;
+        let adapter = self
+            .start_adapter(run, &adapter_python, &debugpy, &launch.env)
+            .await?;
+        let Adapter {
+            process,
+            words,
+            host,
+            port,
+        } = adapter;
         let prepared = Prepared {
             policy: Arc::new(DebugpyPolicy),
             adapter: format!("debugpy {}", debugpy.version),
@@ -122,11 +126,48 @@ impl Workshop {
         };
         Ok(Ready {
             prepared,
-            launch,
-            launcher,
-            debugpy,
+            program: Some(Program {
+                launch,
+                launcher,
+                debugpy,
+            }),
             adapter: process,
             words,
+        })
+    }
+
+    fn unwritable(&self, error: &std::io::Error) -> String {
+        let data = self.folders.data.display();
+        format!(
+            "{data}: what starts the adapter cannot be written there: {error}; set DAPTREE_DATA_DIR to another folder"
+        )
+    }
+
+    /// Starts the adapter of a run and waits until it says where it listens.
+    pub(super) async fn start_adapter(
+        &self,
+        run: Run,
+        python: &Interpreter,
+        debugpy: &Debugpy,
+        env: &[(OsString, OsString)],
+    ) -> Result<Adapter, String> {
+        let shim = shim::write_shim(&self.folders.data).map_err(|error| self.unwritable(&error))?;
+        let command = shim::adapter_command(python, &shim, &debugpy.folder, env);
+        let injector = shim::write_injector(&self.folders.data, &debugpy.folder)
+            .map_err(|error| self.unwritable(&error))?;
+        let fifo = Fifo::make(&self.folders, run)?;
+        let (process, words) = Self::spawn_adapter(run, &command, env, injector, &fifo)?;
+        let endpoint = self.endpoint(process, &fifo, &words).await;
+        let (host, port) = endpoint.inspect_err(|_| {
+            // It may hang; nobody will ask it for anything any more.
+            let _ = crate::process::pidfd::signal(process, crate::process::pidfd::Signal::KILL);
+        })?;
+        tracing::debug!(root = %run.root, "the adapter listens on {host}:{port}");
+        Ok(Adapter {
+            process,
+            words,
+            host,
+            port,
         })
     }
 
@@ -175,14 +216,14 @@ impl Workshop {
             .unwrap_or_else(|error| Err(format!("looking for the interpreter failed: {error}")))
     }
 
-    fn start_adapter(
+    fn spawn_adapter(
         run: Run,
         command: &[OsString],
-        launch: &Launch,
+        env: &[(OsString, OsString)],
+        injector: PathBuf,
         fifo: &Fifo,
     ) -> Result<(ProcessKey, LastWords), String> {
-        let mut env: Vec<(OsString, OsString)> = launch
-            .env
+        let mut env: Vec<(OsString, OsString)> = env
             .iter()
             .filter(|(name, _)| !name.as_encoded_bytes().starts_with(b"DEBUGPY_"))
             .cloned()
@@ -191,6 +232,7 @@ impl Workshop {
             "DEBUGPY_ADAPTER_ENDPOINTS".into(),
             fifo.0.clone().into_os_string(),
         ));
+        env.push((shim::INJECTOR_VARIABLE.into(), injector.into()));
         // The keeper knows the mark, should daptree die before it knows the process.
         env.push((MARK_VARIABLE.into(), mark(run).into()));
         let plan = SpawnPlan {

@@ -79,12 +79,29 @@ pub(super) fn with_ancestors(pid: u32, leaders: &BTreeSet<ProcessKey>) -> Vec<Se
     out
 }
 
-fn seen(pid: u32) -> Option<Seen> {
-    table::describe(pid).map(|found| Seen {
+/// These processes, as far as they live, and all below them; parents first.
+pub(super) fn with_descendants(processes: &[ProcessKey], spared: &BTreeSet<u32>) -> Vec<Seen> {
+    let alive = processes
+        .iter()
+        .copied()
+        .filter(|key| table::is_alive(*key));
+    let mut found: Vec<ProcessKey> = alive.collect();
+    let roots: Vec<u32> = found.iter().map(|key| key.pid).collect();
+    found.extend(table::descendants(&roots));
+    found.retain(|key| !spared.contains(&key.pid));
+    found.into_iter().filter_map(|key| seen(key.pid)).collect()
+}
+
+pub(super) fn seen_of(found: table::Described) -> Seen {
+    Seen {
         process: found.key,
         parent: found.ppid,
         command: found.argv,
         short_name: found.comm,
         cwd: found.cwd.map(|path| path.to_string_lossy().into_owned()),
-    })
+    }
+}
+
+fn seen(pid: u32) -> Option<Seen> {
+    table::describe(pid).map(seen_of)
 }

@@ -1,6 +1,7 @@
 //! The engine's one task: inputs in, effects out, snapshots to the front ends. It owns everything
 //! that has to be touched, and must not know a rule of the tree.
 
+mod attaching;
 mod effects;
 pub(super) mod roots;
 
@@ -52,20 +53,25 @@ pub(super) enum ShellInput {
 #[derive(Debug)]
 pub(super) struct Ready {
     pub prepared: Prepared,
+    /// What is to be started; none for a root that runs already.
+    pub program: Option<Program>,
+    pub adapter: ProcessKey,
+    pub words: LastWords,
+}
+
+/// A program that is to be started as a root.
+#[derive(Debug)]
+pub(super) struct Program {
     pub launch: Launch,
     /// What runs the program under debugpy as Python itself would.
     pub launcher: PathBuf,
     pub debugpy: Debugpy,
-    pub adapter: ProcessKey,
-    pub words: LastWords,
 }
 
 /// What the shell keeps of a run.
 #[derive(Debug)]
 struct RunData {
-    launch: Launch,
-    launcher: PathBuf,
-    debugpy: Debugpy,
+    program: Option<Program>,
     origin: Option<Origin>,
     adapter: ProcessKey,
 }
@@ -126,8 +132,11 @@ impl Shell {
             reaper: Arc::new(reaper),
             inputs,
         };
+        let tree = config.idle.map_or_else(Tree::new, |after| {
+            Tree::closing_idle(u64::try_from(after.as_millis()).unwrap_or(u64::MAX))
+        });
         Self {
-            tree: Tree::new(),
+            tree,
             started: Instant::now(),
             workshop,
             keeper,
@@ -310,6 +319,7 @@ impl Shell {
             }
             ToEngine::Read(read) => match read.what {
                 ReadOp::File(path) => self.read_file(client, read.id, path),
+                ReadOp::Processes => self.read_processes(client, read.id),
                 ReadOp::Output { row, from, count } => {
                     let answer = self.output.window(row, from, count);
                     let reply = Reply {

@@ -3,10 +3,11 @@
 
 use super::shell::ShellInput;
 use crate::output::{Limits, OutputStore, StreamKind};
-use crate::process::stream::OutputStream;
+use crate::process::stream::{OutputStream, StreamSource};
 use crate::tree::Input;
 use daptree_model::{Answer, OutputLine, OutputWindow, RowId, Stream};
 use std::collections::BTreeSet;
+use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Notify, mpsc};
@@ -41,6 +42,8 @@ pub enum RawPiece {
 pub(super) struct Output {
     pub store: Arc<Mutex<OutputStore>>,
     grown: Arc<Grown>,
+    /// What is being read, for whoever goes on when we are gone.
+    sources: Arc<Mutex<Vec<(RowId, StreamSource)>>>,
     raw: Option<mpsc::Sender<RawOutput>>,
     inputs: mpsc::Sender<ShellInput>,
 }
@@ -59,6 +62,7 @@ impl Output {
         let output = Self {
             store: Arc::new(Mutex::new(OutputStore::new(Limits::default()))),
             grown: Arc::default(),
+            sources: Arc::default(),
             raw,
             inputs,
         };
@@ -126,6 +130,10 @@ impl Output {
     pub(super) fn read(&self, row: RowId, mut stream: OutputStream, terminal: Option<RowId>) {
         let output = self.clone();
         let kind = stream_of(stream.stream);
+        self.with_sources(|sources| {
+            sources.retain(|(_, source)| source.is_open());
+            sources.push((row, stream.source()));
+        });
         tokio::spawn(async move {
             if !output.pass_on(row, kind, RawPiece::Opened).await {
                 return;
@@ -152,6 +160,20 @@ impl Output {
             }
             output.pass_on(row, kind, RawPiece::Closed).await;
         });
+    }
+
+    /// Descriptors of what these rows write to and is still read.
+    pub(super) fn sources(&self, rows: &[RowId]) -> Vec<OwnedFd> {
+        self.with_sources(|sources| {
+            let theirs = sources.iter().filter(|(row, _)| rows.contains(row));
+            theirs
+                .filter_map(|(_, source)| source.duplicate())
+                .collect()
+        })
+    }
+
+    fn with_sources<T>(&self, use_them: impl FnOnce(&mut Vec<(RowId, StreamSource)>) -> T) -> T {
+        use_them(&mut self.sources.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     async fn pass_on(&self, row: RowId, stream: Stream, what: RawPiece) -> bool {

@@ -41,6 +41,8 @@ pub enum HowFound {
     Project(PathBuf),
     /// `python3` on PATH.
     Path,
+    /// It runs in this process already.
+    Runs(u32),
 }
 
 impl fmt::Display for HowFound {
@@ -53,6 +55,7 @@ impl fmt::Display for HowFound {
             Self::Active(folder) => write!(f, "from VIRTUAL_ENV {}", folder.display()),
             Self::Project(folder) => write!(f, "from {}", folder.display()),
             Self::Path => f.write_str("python3 on PATH"),
+            Self::Runs(pid) => write!(f, "the one that runs in pid {pid}"),
         }
     }
 }

@@ -13,6 +13,11 @@ use super::interpreter::Interpreter;
 
 const QUICK_ADAPTER: &str = include_str!("../bootstrap/quick_adapter.py");
 const LAUNCHER: &str = include_str!("../bootstrap/debugpy_launcher.py");
+const INJECT: &str = include_str!("../bootstrap/inject.py");
+const INJECTED: &str = include_str!("../bootstrap/attach_pid_injected.py");
+
+/// Tells the quick adapter the folder that [`write_injector`] gives.
+pub const INJECTOR_VARIABLE: &str = "DAPTREE_INJECTOR";
 
 /// Writes the quick adapter under `data` and gives its path. The name holds the hash of the
 /// text, so that versions of daptree do not disturb each other; a file that is there and whole
@@ -27,19 +32,44 @@ pub fn write_launcher(data: &Path) -> io::Result<PathBuf> {
     write(data, "", "-debugpy_launcher.py", LAUNCHER)
 }
 
+/// Writes the scripts that put the debugpy of `debugpy_dir` into a running process under `data`, as
+/// [`write_shim`] does, and gives their folder.
+pub fn write_injector(data: &Path, debugpy_dir: &Path) -> io::Result<PathBuf> {
+    let parent = debugpy_dir.to_string_lossy();
+    let parent = parent.replace('\\', r"\\").replace('"', r#"\""#);
+    let injected = INJECTED.replace("@PARENT@", &parent);
+    let folder = data
+        .join("shims")
+        .join(format!("inject-{}", hash(&[INJECT, &injected].concat())));
+    put(&folder, "inject.py", INJECT)?;
+    put(&folder, "attach_pid_injected.py", &injected)?;
+    Ok(folder)
+}
+
 fn write(data: &Path, before: &str, after: &str, text: &str) -> io::Result<PathBuf> {
-    let text = text.as_bytes();
-    let mut name = before.to_owned();
-    for byte in Sha256::digest(text).iter().take(6) {
+    put(
+        &data.join("shims"),
+        &format!("{before}{}{after}", hash(text)),
+        text,
+    )
+}
+
+/// Enough of a hash of `text` to tell versions apart.
+fn hash(text: &str) -> String {
+    let mut name = String::new();
+    for byte in Sha256::digest(text.as_bytes()).iter().take(6) {
         let _ = write!(name, "{byte:02x}");
     }
-    name.push_str(after);
-    let folder = data.join("shims");
+    name
+}
+
+fn put(folder: &Path, name: &str, text: &str) -> io::Result<PathBuf> {
+    let text = text.as_bytes();
     let path = folder.join(name);
     if fs::read(&path).is_ok_and(|there| there == text) {
         return Ok(path);
     }
-    fs::create_dir_all(&folder)?;
+    fs::create_dir_all(folder)?;
     let thread = std::thread::current().id();
     let new = folder.join(format!(".new-{}-{thread:?}", std::process::id()));
     let written = fs::File::create(&new)
@@ -88,8 +118,18 @@ mod tests {
         fs::write(&shim, "cut").unwrap();
         assert_eq!(write_shim(dir.path()).unwrap(), shim);
         assert_eq!(fs::read_to_string(&shim).unwrap(), QUICK_ADAPTER);
+        let folder = Path::new("/a \"b\\c/d");
+        let injector = write_injector(dir.path(), folder).unwrap();
+        let text = fs::read_to_string(injector.join("attach_pid_injected.py")).unwrap();
+        assert!(text.contains("PARENT = \"/a \\\"b\\\\c/d\"\n"), "{text}");
+        assert_eq!(write_injector(dir.path(), folder).unwrap(), injector);
+        assert_ne!(
+            write_injector(dir.path(), Path::new("/d")).unwrap(),
+            injector
+        );
+        fs::remove_dir_all(injector).unwrap();
         let names = fs::read_dir(dir.path().join("shims")).unwrap().count();
-        assert_eq!(names, 2, "nothing half-written stays");
+        assert_eq!(names, 3, "nothing half-written stays");
         let file = dir.path().join("file");
         fs::write(&file, "").unwrap();
         assert!(write_shim(&file).is_err());

@@ -5,16 +5,18 @@
 //! It reads one JSON message a line from standard input, a socket whose other end the engine alone
 //! holds. `bye` ends it; the end of input without `bye` means that the engine is dead. Then it
 //! ends what was launched to be ended (SIGTERM, then SIGKILL, within [`WITHIN`]), with all
-//! descendants and all processes that carry the tree's mark, and continues the rest.
+//! descendants and all processes that carry the tree's mark, and continues the rest. Whichever way
+//! the engine ended, the keeper stays while those that were let go write to what they were given.
 
 use super::pidfd::{self, Signal};
 use super::{ProcessKey, ending, kernel, table};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::io::BufRead;
 use std::time::Duration;
+use streams::Inbox;
 
 pub mod client;
+mod streams;
 
 pub use client::{KeeperCommand, KeeperHandle};
 
@@ -51,7 +53,14 @@ pub enum Message {
         /// Whether they end with the engine; else they are continued.
         end: bool,
     },
-    /// The engine ends in order: there is nothing to do.
+    /// Forget a mark: its processes were let go.
+    Unmark {
+        /// The value of `DAPTREE_TREE`.
+        mark: String,
+    },
+    /// Read the streams that come with it, once the engine is gone.
+    Hold,
+    /// The engine ends in order: there is nothing to end.
     Bye,
 }
 
@@ -75,6 +84,10 @@ impl Kept {
             Message::Mark { mark, end } => {
                 self.marks.insert(mark, end);
             }
+            Message::Unmark { mark } => {
+                self.marks.remove(&mark);
+            }
+            Message::Hold => {}
             Message::Bye => return true,
         }
         false
@@ -132,22 +145,32 @@ pub fn keeper_main() -> i32 {
     kernel::close_from(3);
     kernel::ignore_ending_signals();
     let mut kept = Kept::default();
-    // A line that is no message is of another version: the others still count. A read error is
-    // the end.
-    for line in std::io::stdin().lock().lines().map_while(Result::ok) {
-        if let Ok(message) = serde_json::from_str(&line)
-            && kept.apply(message)
-        {
-            return 0;
+    let mut inbox = Inbox::new(rustix::stdio::stdin());
+    // A line that is no message is of another version: the others still count.
+    let bye = loop {
+        let Some(line) = inbox.line() else {
+            break false;
+        };
+        if serde_json::from_slice(&line).is_ok_and(|message| kept.apply(message)) {
+            break true;
         }
-    }
+    };
+    let left = if bye {
+        Some(0)
+    } else {
+        end_what_is_left(&kept)
+    };
+    streams::read_to_their_ends(inbox.into_streams());
+    i32::from(left != Some(0))
+}
+
+/// Does the work of [`Kept::release`]; gives how many would not end.
+fn end_what_is_left(kept: &Kept) -> Option<usize> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();
-    match runtime.map(|runtime| runtime.block_on(kept.release())) {
-        Ok(left) if left.is_empty() => 0,
-        _ => 1,
-    }
+    let left = runtime.map(|runtime| runtime.block_on(kept.release()));
+    left.ok().map(|left| left.len())
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use std::fmt;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
@@ -59,6 +59,23 @@ pub struct OutputStream {
     ended: bool,
 }
 
+/// What an [`OutputStream`] reads from, as long as that is open.
+#[derive(Clone, Debug)]
+pub struct StreamSource(Weak<AsyncFd<OwnedFd>>);
+
+impl StreamSource {
+    /// Whether it is still read.
+    pub fn is_open(&self) -> bool {
+        self.0.strong_count() > 0
+    }
+
+    /// Another descriptor for it; none when it is closed, or there can be no more.
+    pub fn duplicate(&self) -> Option<OwnedFd> {
+        let source = self.0.upgrade()?;
+        source.get_ref().try_clone().ok()
+    }
+}
+
 impl OutputStream {
     /// `source` must not block. Needs a tokio runtime with I/O when it was registered.
     pub(super) fn new(stream: StreamKind, write_key: FdKey, source: Arc<AsyncFd<OwnedFd>>) -> Self {
@@ -76,9 +93,9 @@ impl OutputStream {
         self.write_key
     }
 
-    /// The descriptor that is read, to hand it to another process.
-    pub fn as_fd(&self) -> BorrowedFd<'_> {
-        self.source.get_ref().as_fd()
+    /// What it is read from, to hand that to another process while it is read here.
+    pub fn source(&self) -> StreamSource {
+        StreamSource(Arc::downgrade(&self.source))
     }
 
     /// What has been written, as soon as there is any and as much as there is, up to [`CHUNK`]

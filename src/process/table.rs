@@ -62,6 +62,13 @@ pub fn describe(pid: u32) -> Option<Described> {
     })
 }
 
+/// Every process that there is, as far as we may know.
+pub fn every() -> Vec<Described> {
+    every_stat()
+        .filter_map(|stat| describe(u32::try_from(stat.pid).ok()?))
+        .collect()
+}
+
 fn arguments(raw: &[u8]) -> Vec<String> {
     let ended = raw.strip_suffix(b"\0").unwrap_or(raw);
     if raw.is_empty() {

@@ -16,10 +16,10 @@ const AGAIN: u64 = 30;
 /// A report whose process is being looked up.
 #[derive(Debug)]
 pub(super) struct Reported {
-    connection: ConnectionId,
+    pub connection: ConnectionId,
     /// The reverse request to answer; none for the event form.
-    request: Option<Request>,
-    report: Report,
+    pub request: Option<Request>,
+    pub report: Report,
 }
 
 impl Reported {
@@ -39,14 +39,14 @@ impl Tree {
         report: Report,
     ) {
         let pid = report.pid;
-        let earlier = self.reports.insert(
-            pid,
-            Reported {
-                connection,
-                request,
-                report,
-            },
-        );
+        let Some((reported, is_here)) = self.placed(connection, request, report) else {
+            return;
+        };
+        if !is_here {
+            self.decide_elsewhere(reported);
+            return;
+        }
+        let earlier = self.reports.insert(pid, reported);
         if let Some(earlier) = earlier {
             // The same process was reported again before it was looked at: the newer one counts.
             self.acknowledge(&earlier);
@@ -61,13 +61,13 @@ impl Tree {
         }
     }
 
-    fn acknowledge(&mut self, reported: &Reported) {
+    pub(super) fn acknowledge(&mut self, reported: &Reported) {
         if let Some(request) = &reported.request {
             self.answer(reported.connection, request, Ok(()));
         }
     }
 
-    fn decide(&mut self, reported: Reported, seen: &[Seen]) {
+    pub(super) fn decide(&mut self, reported: Reported, seen: &[Seen]) {
         let Some((above, run)) = self
             .connections
             .get(&reported.connection)
@@ -125,7 +125,7 @@ impl Tree {
             self.acknowledge(&reported);
             self.adopt(row, run, reported.report);
         }
-        self.effect(Effect::Watch(row, child.process));
+        self.watch(row, child.process);
         self.announce(row);
     }
 
@@ -152,7 +152,13 @@ impl Tree {
 
     /// A process that has a row is reported again: it replaced itself. The old session is let go,
     /// the row stays.
-    fn replaced(&mut self, row: RowId, reported: Reported, identity: Identity, seen: &Seen) {
+    pub(super) fn replaced(
+        &mut self,
+        row: RowId,
+        reported: Reported,
+        identity: Identity,
+        seen: &Seen,
+    ) {
         self.acknowledge(&reported);
         let run = self.run_of(row).unwrap_or(Run {
             root: row,
@@ -262,10 +268,13 @@ impl Tree {
                 .is_some_and(|data| data.report.is_none());
         if is_root {
             let known = self.view(row).is_some_and(|view| view.process.is_some());
-            if known {
+            let preparing = self
+                .tree_of(run)
+                .is_some_and(|tree| matches!(tree.state, TreeState::Preparing(_)));
+            if known && !preparing {
                 self.lost_session(row, why);
             } else {
-                let message = format!("the adapter refused the program's session: {why}");
+                let message = self.start_trouble(run, why);
                 self.start_failed(run, message);
             }
             return;
@@ -317,9 +326,16 @@ impl Tree {
         if !live {
             return;
         }
+        if self.attach_given_up(row, why) {
+            if let Some(old) = old {
+                self.leave(old, false);
+            }
+            return;
+        }
         // It may have stopped before its attach was answered.
         self.arrive_late(row);
         self.resumed(row);
+        self.forget_pause(row);
         self.count_released(row, why);
         self.announce(row);
         if let Some(report) = report {

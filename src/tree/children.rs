@@ -2,7 +2,7 @@
 //! must not know how a child is adopted or let go.
 
 use super::requests::Asked;
-use super::{Effect, Run, Seen, Tree};
+use super::{Run, Seen, Tree};
 use crate::adapter::{Identity, Role};
 use daptree_model::{Follow, ProcessKey, Row, RowId, RowState};
 use serde_json::json;
@@ -48,7 +48,8 @@ impl Tree {
         parent
     }
 
-    fn add_unfollowed(&mut self, parent: RowId, seen: &Seen) -> RowId {
+    /// A row for a process that is not debugged, for now: not Python.
+    pub(super) fn add_unfollowed(&mut self, parent: RowId, seen: &Seen) -> RowId {
         let name = seen
             .command
             .first()
@@ -63,7 +64,7 @@ impl Tree {
             language: None,
             ..blank(id, seen, name)
         });
-        self.effect(Effect::Watch(row, seen.process));
+        self.watch(row, seen.process);
         self.announce(row);
         row
     }

@@ -3,6 +3,7 @@
 
 use super::children::NAMES;
 use super::requests::Asked;
+use super::row::Hold;
 use super::timers::Timer;
 use super::{Connection, ConnectionId, ConnectionRole, Effect, Phase, Run, Tree};
 use daptree_model::{Follow, RowId, RowState};
@@ -27,20 +28,20 @@ impl Tree {
             self.close(connection);
             return;
         }
-        let Some((policy, settings)) = self.trees.get(&run.root).and_then(|tree| {
-            let settings = crate::adapter::SessionSettings {
-                just_my_code: tree.origin.just_my_code(),
-            };
-            tree.policy.clone().map(|policy| (policy, settings))
+        let Some((policy, settings, target)) = self.trees.get(&run.root).and_then(|tree| {
+            let settings = tree.origin.session_settings();
+            let target = tree.origin.target().cloned();
+            tree.policy.clone().map(|policy| (policy, settings, target))
         }) else {
             self.close(connection);
             return;
         };
-        let attach = match &report {
-            Some(report) => policy.adopt(report, &settings),
-            None => policy.await_root(&settings),
+        let attach = match (&report, &target) {
+            (Some(report), _) => policy.adopt(report, &settings),
+            (None, Some(target)) => policy.attach_root(target, &settings),
+            (None, None) => policy.await_root(&settings),
         };
-        let limit = super::requests::ANSWER;
+        let (limit, joining) = super::attach::limits(report.as_ref(), target.as_ref());
         self.ask(
             connection,
             "initialize",
@@ -50,8 +51,7 @@ impl Tree {
             None,
         );
         // The root's attach is answered when its process has joined, which may take a while.
-        let limit = if report.is_some() { limit } else { 60_000 };
-        self.ask(connection, "attach", attach, Asked::Attach, limit, None);
+        self.ask(connection, "attach", attach, Asked::Attach, joining, None);
     }
 
     /// `initialized`: everything that the session needs goes out in one burst.
@@ -90,14 +90,20 @@ impl Tree {
                 .trees
                 .get(&run.root)
                 .is_some_and(|tree| tree.origin.stop_on_entry());
-        if entry {
+        let held = stops && row != run.root && self.is_born_held(row);
+        if entry || held {
             // An attach has no stop at entry: a pause that is asked for before the program runs
             // is one.
             if let Some(data) = self.rows.get_mut(&row) {
                 data.entering = true;
+                data.hold = held.then_some(Hold::World);
             }
+            self.change_row(row, |view| view.pausing |= held);
             let arguments = json!({ "threadId": 1 });
             self.ask(connection, "pause", arguments, Asked::Pause, limit, None);
+        }
+        if row == run.root && self.asks_whereabouts(run, connection) {
+            return;
         }
         self.let_child_go(row, run, connection, stops);
     }
@@ -108,7 +114,9 @@ impl Tree {
             return;
         };
         if self.phase(connection) != Some(Phase::Configuring) {
-            // Answered without `initialized`: the adapter does not know the process any more.
+            // Answered without `initialized`: the adapter does not know the process any more, or
+            // not yet.
+            self.not_known(connection, row, role);
             return;
         }
         if role == ConnectionRole::Release {
@@ -120,6 +128,7 @@ impl Tree {
         if let Some(data) = self.rows.get_mut(&row) {
             data.adopt_by = None;
         }
+        self.joined(row);
         self.change_row(row, |view| {
             if matches!(view.state, RowState::Starting | RowState::Adopting) {
                 view.state = RowState::Running;

@@ -5,7 +5,7 @@ use super::settle::Wait;
 use super::{Asker, Tree};
 use crate::dap::message::Response;
 use daptree_model::{
-    Answer, ClientId, Command, EngineError, Follow, Op, RowId, RowState, StopNumber, ToEngine,
+    Answer, ClientId, Command, EngineError, Op, RowId, RowState, StopNumber, ToEngine,
 };
 use serde_json::json;
 
@@ -36,14 +36,21 @@ impl Tree {
     fn command(&mut self, client: ClientId, command: Command) {
         let asker = (client, command.id);
         let expect = command.expect;
+        if let Some(row) = command.op.row() {
+            self.touch(row);
+        }
         tracing::debug!(command = %command.id, %client, op = command.op.name(), "received");
         let done = match command.op {
             Op::Launch(request) => {
                 self.launch(asker, *request);
                 return;
             }
+            Op::Attach(request) => return self.attach(asker, *request),
+            Op::Adopt(row) => return self.adopt_live(asker, row),
             Op::Restart(row) => return self.restart(asker, row),
+            Op::Close(row) if self.is_attach_root(row) => return self.let_root_go(asker, row),
             Op::Close(row) => return self.end_subtree(asker, row, super::ending::Then::Remove),
+            Op::Terminate(row) if self.is_attach_root(row) => Err(not_ours(row, "terminated")),
             Op::Terminate(row) => return self.end_subtree(asker, row, super::ending::Then::Keep),
             Op::Detach(row) => return self.detach(asker, row),
             Op::Shutdown => return self.shutdown(asker),
@@ -68,6 +75,7 @@ impl Tree {
             Op::Pause(row) => self.pause(row).map(|()| Answer::Done),
             Op::ContinueAll(row) => self.continue_all(row),
             Op::PauseAll(row) => self.pause_all(row),
+            Op::StopTheWorld(row, on) => self.stop_the_world(row, on),
             Op::SetBreakpoint(spec) => self.set_breakpoint(spec).map(Answer::Breakpoint),
             Op::EditBreakpoint(id, spec) => self.edit_breakpoint(id, spec).map(|()| Answer::Done),
             Op::AcceptOffer(id) => self.accept_offer(id).map(|()| Answer::Done),
@@ -101,10 +109,14 @@ impl Tree {
             self.reply(asker, Err(error));
             return;
         }
+        if command == "continue" && self.goes_on_with_its_world(row) {
+            self.reply(asker, Ok(Answer::Done));
+            return;
+        }
         self.send_resume(row, command, thread, Some(asker));
     }
 
-    fn send_resume(
+    pub(super) fn send_resume(
         &mut self,
         row: RowId,
         command: &'static str,
@@ -121,6 +133,10 @@ impl Tree {
         // Running from here on, so that a second key press is not a second request.
         if let Some(data) = self.rows.get_mut(&row) {
             data.resuming = data.view.stopped.clone().map(|stopped| (stop, stopped));
+            data.stepping = command != "continue";
+            if !data.stepping {
+                data.stands_since = None;
+            }
         }
         self.resumed(row);
         if let Some(connection) = self.rows.get(&row).and_then(|data| data.connection) {
@@ -147,12 +163,19 @@ impl Tree {
             .rows
             .get_mut(&row)
             .and_then(|data| data.resuming.take_if(|(of, _)| *of == stop));
+        if let (Ok(_), Some(data)) = (&result, self.rows.get_mut(&row)) {
+            // A pause that had not come through was overtaken.
+            data.freed = false;
+        }
         let refused = matches!(result, Err(EngineError::Refused { .. }));
         let same = self
             .view(row)
             .is_some_and(|view| view.stop == stop && view.state == RowState::Running);
         if let Some((_, stopped)) = stopped.filter(|_| refused && same) {
             // It never ran on.
+            if let Some(data) = self.rows.get_mut(&row) {
+                data.stepping = false;
+            }
             self.change_row(row, |view| {
                 view.state = RowState::Paused;
                 view.stopped = Some(stopped);
@@ -160,70 +183,6 @@ impl Tree {
         }
         if let Some(asker) = asker {
             self.reply(asker, result.map(|_| Answer::Done));
-        }
-    }
-
-    fn pause(&mut self, row: RowId) -> Result<(), EngineError> {
-        self.check_session(row)?;
-        let view = self.view(row).ok_or(EngineError::UnknownSession(row))?;
-        if view.follow == Follow::Helper {
-            let why = "it serves a library's machinery and never stops".to_owned();
-            return Err(EngineError::NotASession(row, why));
-        }
-        if view.state != RowState::Running {
-            return Err(wrong_state(row, view.state, "pause", "running"));
-        }
-        let stops = self
-            .rows
-            .get(&row)
-            .is_some_and(|data| data.arriving.is_some());
-        if stops || view.pausing {
-            return Ok(());
-        }
-        self.change_row(row, |view| view.pausing = true);
-        // Any thread will do: the adapter stops them all, and reports the one that stopped.
-        let arguments = json!({ "threadId": 1 });
-        self.ask_row(row, "pause", arguments, Asked::Pause, None);
-        Ok(())
-    }
-
-    fn continue_all(&mut self, row: RowId) -> Result<Answer, EngineError> {
-        self.view(row).ok_or(EngineError::UnknownSession(row))?;
-        let paused: Vec<RowId> = self
-            .subtree(row)
-            .into_iter()
-            .filter(|id| self.view(*id).is_some_and(daptree_model::Row::is_paused))
-            .collect();
-        for id in &paused {
-            self.send_resume(*id, "continue", None, None);
-        }
-        Ok(Answer::Told(
-            u32::try_from(paused.len()).unwrap_or(u32::MAX),
-        ))
-    }
-
-    fn pause_all(&mut self, row: RowId) -> Result<Answer, EngineError> {
-        self.view(row).ok_or(EngineError::UnknownSession(row))?;
-        let mut told: u32 = 0;
-        for id in self.subtree(row) {
-            let before = self.view(id).is_some_and(|view| view.pausing);
-            if self.pause(id).is_ok() {
-                told += 1;
-                if let Some(data) = self.rows.get_mut(&id).filter(|_| !before) {
-                    data.hold = data.view.pausing;
-                }
-            }
-        }
-        Ok(Answer::Told(told))
-    }
-
-    /// A pause was refused or not answered: nothing is on its way.
-    pub(super) fn pause_failed(&mut self, row: RowId) {
-        if let Some(data) = self.rows.get_mut(&row) {
-            data.hold = false;
-        }
-        if self.view(row).is_some_and(|view| view.pausing) {
-            self.change_row(row, |view| view.pausing = false);
         }
     }
 
@@ -257,6 +216,12 @@ impl Tree {
             what: what.to_owned(),
         })
     }
+}
+
+/// What cannot be done to a root that daptree did not start.
+pub(super) fn not_ours(row: RowId, what: &str) -> EngineError {
+    let what = what.to_owned();
+    EngineError::NotOurs { row, what }
 }
 
 fn wrong_state(row: RowId, state: RowState, what: &str, wanted: &str) -> EngineError {

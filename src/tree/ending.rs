@@ -75,6 +75,11 @@ impl Tree {
             self.reply(asker, Err(error));
             return;
         }
+        if self.is_attach_root(row) {
+            let error = super::control::not_ours(row, "restarted");
+            self.reply(asker, Err(error));
+            return;
+        }
         self.end_subtree(asker, row, Then::Restart);
     }
 

@@ -3,9 +3,11 @@
 
 use super::breakpoints::Kept;
 use super::origin::Origin;
-use crate::adapter::Policy;
+use crate::adapter::{Policy, Whereabouts};
 use crate::dap::message::Message;
-use daptree_model::{ClientId, EndStatus, Event, PathMap, ProcessKey, Reply, RowId, ToEngine};
+use daptree_model::{
+    ClientId, EndStatus, Event, PathMap, ProcessKey, Refusal, Reply, RowId, ToEngine,
+};
 use std::fmt;
 use std::sync::Arc;
 
@@ -74,6 +76,12 @@ pub enum Input {
     ProcessesEnded(u64, Vec<ProcessKey>),
     /// The live processes of a tree, asked for by [`Effect::Survey`].
     Surveyed(Run, Vec<Seen>),
+    /// What [`Effect::Locate`] found: the process; empty when it runs elsewhere.
+    Located(Run, Vec<Seen>),
+    /// What [`Effect::Examine`] found, by the operation's number.
+    Examined(u64, Result<Seen, Refusal>),
+    /// The processes asked for by [`Effect::Scan`] and all below them, parents first.
+    Scanned(Run, Vec<Seen>),
     /// Output was added: the store's revision and the line counts that changed.
     OutputGrew(u64, Vec<(RowId, u64)>),
     /// The streams that [`Effect::OpenStreams`] asked for, by the key of what each stands in for.
@@ -161,6 +169,16 @@ pub enum Effect {
     Describe(u32),
     /// Tell when this process ends; and keep the keeper told of it.
     Watch(RowId, ProcessKey),
+    /// Tell when this process ends, and leave it alone whatever happens: it is not ours.
+    Observe(RowId, ProcessKey),
+    /// Find out whether a program that was attached to runs on this machine.
+    Locate(Run, Whereabouts),
+    /// Find out whether a process can be attached to: the operation's number and the pid.
+    Examine(u64, u32),
+    /// List these processes and all below them.
+    Scan(Run, Vec<ProcessKey>),
+    /// The run's processes live on, whatever becomes of us; what these rows write to is read on.
+    LetLive(Run, Vec<RowId>),
     /// This process is no longer ours to end.
     Forget(ProcessKey),
     /// End processes, asking first: with the operation's number.

@@ -13,6 +13,8 @@ use std::sync::Arc;
 
 /// How many frames are fetched at once.
 pub(super) const LEVELS: u32 = 200;
+/// How long a session stands before its stop is fetched without anybody looking at it, in ms.
+pub(super) const KEEP: u64 = 100;
 /// How long a half-fetched inspection is held back so that it is shown whole, in ms.
 const SHOW: u64 = 60;
 
@@ -26,6 +28,7 @@ impl RowData {
         };
         self.asked.clear();
         self.in_flight = 0;
+        self.keeps = false;
     }
 
     /// Forgets everything of the present session, for a new one in its place.
@@ -40,8 +43,10 @@ impl RowData {
         self.looking = false;
         self.resuming = None;
         self.passing = None;
-        self.hold = false;
+        self.forget_pause();
         self.fell_at = None;
+        self.broke_away = None;
+        self.stands_since = None;
         self.terminated = false;
         self.found_alive = 0;
         self.named = false;
@@ -104,7 +109,14 @@ impl Tree {
 
     /// Asks for whatever the interests in a paused session still lack.
     pub(super) fn fetch(&mut self, row: RowId) {
-        let interests: Vec<Interest> = self.interests_in(row).cloned().collect();
+        let mut interests: Vec<Interest> = self.interests_in(row).cloned().collect();
+        let is_seen = !interests.is_empty();
+        if !is_seen && self.rows.get(&row).is_some_and(|data| data.keeps) {
+            interests.push(Interest {
+                row,
+                ..Interest::default()
+            });
+        }
         if interests.is_empty() || self.view(row).is_none_or(|view| !view.is_paused()) {
             return;
         }
@@ -112,7 +124,7 @@ impl Tree {
         for interest in &interests {
             self.fetch_for(row, interest);
         }
-        let Some(data) = self.rows.get(&row) else {
+        let Some(data) = self.rows.get(&row).filter(|_| is_seen) else {
             return;
         };
         let stop = data.view.stop;
@@ -121,6 +133,17 @@ impl Tree {
         } else {
             self.timers
                 .set(self.now.after(SHOW), Timer::Show(row, stop.0));
+        }
+    }
+
+    /// A session stands for a while and nobody looks at it: it may end there.
+    pub(super) fn fetch_to_keep(&mut self, row: RowId, stop: u32) {
+        let Some(data) = self.rows.get_mut(&row) else {
+            return;
+        };
+        if data.view.is_paused() && data.view.stop.0 == stop {
+            data.keeps = true;
+            self.fetch(row);
         }
     }
 

@@ -1,6 +1,7 @@
 //! What must hold after every step of the core. Checked in debug builds and in simulation.
 
 use super::Tree;
+use super::row::RowData;
 use super::timers::Timer;
 use daptree_model::{RowId, RowState, TreeState};
 
@@ -66,7 +67,27 @@ pub fn check(tree: &Tree) -> Result<(), String> {
             return Err(format!("the tree of {root} is being ended by nobody"));
         }
     }
+    worlds(tree)?;
     commands(tree)
+}
+
+/// Nobody runs in a world that stands, and nobody stands in one that runs.
+fn worlds(tree: &Tree) -> Result<(), String> {
+    for world in tree.worlds() {
+        let members = tree.subtree(world);
+        let alone = tree.any(&members, RowData::stands_alone);
+        let steps = tree.any(&members, RowData::steps);
+        for id in members {
+            if alone && tree.should_be_held(id) {
+                return Err(format!("{id} runs while the world of {world} stands"));
+            }
+            let held = tree.rows.get(&id).is_some_and(RowData::is_held_by_world);
+            if held && !alone && !steps {
+                return Err(format!("{id} is held and the world of {world} runs"));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Who is parked has a deadline, and nobody else has one.
@@ -100,7 +121,10 @@ fn commands(tree: &Tree) -> Result<(), String> {
                 .values()
                 .any(|c| c.lane.askers().any(|waits| waits == *asker))
             || tree.endings.values().any(|e| e.asker() == Some(*asker))
-            || tree.shutdowns.contains(asker);
+            || tree.shutdowns.contains(asker)
+            || tree.examinations.values().any(|e| e.asker() == *asker)
+            || tree.partings.iter().any(|p| p.asker() == Some(*asker))
+            || tree.rows.values().any(|row| row.adopter == Some(*asker));
         if !served {
             return Err(format!("nobody will answer {} of {}", asker.1, asker.0));
         }

@@ -7,8 +7,9 @@ use super::{
 };
 use crate::adapter::Policy;
 use daptree_model::{
-    Answer, Event, Follow, LaunchRequest, ProcessKey, Row, RowId, RowState, TreeState,
+    Answer, AttachTarget, Event, Follow, LaunchRequest, ProcessKey, Row, RowId, RowState, TreeState,
 };
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 impl Tree {
@@ -22,6 +23,7 @@ impl Tree {
         let root = self.add_row(None, |id| Row {
             command: words,
             state: RowState::Created,
+            stops_world: request.stop_the_world,
             ..Row::new(id, name)
         });
         self.begin_tree(root, Origin::Launch(Arc::new(request)));
@@ -48,6 +50,10 @@ impl Tree {
             children_released: 0,
             rows_dropped: 0,
             surveying: false,
+            place: super::whereabouts::Place::default(),
+            held: Vec::new(),
+            fresh: BTreeSet::new(),
+            scanning: false,
             late_until: None,
             ended_said: false,
         };
@@ -73,7 +79,15 @@ impl Tree {
             return;
         };
         tree.run += 1;
-        tree.state = TreeState::Preparing("looking for the interpreter and debugpy".to_owned());
+        let first = match tree.origin.target() {
+            Some(AttachTarget::Listening { .. }) => "connecting",
+            _ => "looking for the interpreter and debugpy",
+        };
+        tree.state = TreeState::Preparing(first.to_owned());
+        tree.place = super::whereabouts::Place::of(&tree.origin);
+        tree.held.clear();
+        tree.fresh.clear();
+        tree.scanning = false;
         tree.endpoint = None;
         tree.spawning = false;
         tree.children_released = 0;
@@ -100,6 +114,7 @@ impl Tree {
             row.pausing = false;
             row.last_place = None;
             row.end = None;
+            row.ended_at = None;
             row.execs = 0;
         });
         self.forget_breakpoint_answers(root);
@@ -132,7 +147,12 @@ impl Tree {
         tree.policy = Some(prepared.policy);
         tree.adapter = prepared.adapter;
         tree.own_streams = prepared.own_streams;
-        tree.state = TreeState::Preparing("starting the program".to_owned());
+        let next = match tree.origin.target() {
+            None => "starting the program".to_owned(),
+            Some(AttachTarget::Process { pid }) => format!("putting the debugger into pid {pid}"),
+            Some(target) => format!("attaching to {target}"),
+        };
+        tree.state = TreeState::Preparing(next);
         tree.endpoint = Some((prepared.host.clone(), prepared.port));
         self.change_row(run.root, |row| {
             row.name = prepared.name;
@@ -147,6 +167,8 @@ impl Tree {
             prepared.host,
             prepared.port,
         );
+        // What runs below it before the debugger is in it.
+        self.scan(run);
     }
 
     /// Nothing of the program ran: the tree says why.
@@ -229,6 +251,10 @@ impl Tree {
         if tree.spawning || !matches!(tree.state, TreeState::Preparing(_)) {
             return;
         }
+        if tree.origin.is_attach() {
+            self.waits_for_program(run, &host, port);
+            return;
+        }
         tree.spawning = true;
         self.effect(Effect::Spawn(run, host, port));
     }
@@ -253,7 +279,7 @@ impl Tree {
             return;
         }
         self.change_row(run.root, |row| row.process = Some(process));
-        self.effect(Effect::Watch(run.root, process));
+        self.watch(run.root, process);
         self.announce(run.root);
         if ending {
             self.end_spawned(run.root);

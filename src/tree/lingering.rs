@@ -4,7 +4,7 @@
 
 use super::timers::Timer;
 use super::{ConnectionId, Effect, Seen, Tree};
-use daptree_model::{Follow, RowId, RowState};
+use daptree_model::{EndStatus, Follow, RowId, RowState};
 
 /// How long after the end of its session a process may still live before it is looked at, in ms.
 const LINGER: u64 = 1_500;
@@ -26,19 +26,18 @@ impl Tree {
         self.arrive_late(row);
         self.fell(row);
         self.resumed(row);
+        self.forget_pause(row);
+        if self.is_elsewhere(row) {
+            // No kernel of ours tells more.
+            self.row_ended(row, EndStatus::Unknown);
+            return;
+        }
         let keeps_adapter = self.view(row).is_some_and(|view| view.id == view.root);
         if !keeps_adapter {
             self.leave(connection, false);
         }
         self.timers
             .set(self.now.after(LINGER), Timer::Linger(row, connection));
-    }
-
-    /// Remembers where a session stands that is about to end.
-    pub(super) fn fell(&mut self, row: RowId) {
-        if let Some(data) = self.rows.get_mut(&row).filter(|data| data.view.is_paused()) {
-            data.fell_at.clone_from(&data.view.last_place);
-        }
     }
 
     /// A live process lost its session without notice: it may have ended, or the adapter has.
@@ -55,7 +54,15 @@ impl Tree {
         if adapter_up {
             self.fell(row);
         }
+        self.forget_pause(row);
         let why = format!("its debug session broke: {why}");
+        if self.is_elsewhere(row) {
+            if let Some(data) = self.rows.get_mut(&row) {
+                data.cause = Some(why);
+            }
+            self.row_ended(row, EndStatus::Unknown);
+            return;
+        }
         self.change_row(row, |view| {
             view.state = RowState::Failed;
             view.stopped = None;

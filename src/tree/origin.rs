@@ -1,6 +1,7 @@
 //! Where a tree's root comes from: a program that daptree starts, or one that ran without it. The
 //! difference decides what closing means. It must not know how either is brought about.
 
+use crate::adapter::SessionSettings;
 use daptree_model::{
     AttachRequest, AttachTarget, BreakpointSpec, LaunchRequest, PathMap, Stdio, TreeOrigin,
 };
@@ -76,6 +77,16 @@ impl Origin {
         match self {
             Self::Launch(_) => &[],
             Self::Attach(request) => &request.path_maps,
+        }
+    }
+
+    /// What its sessions are set up with.
+    pub fn session_settings(&self) -> SessionSettings {
+        SessionSettings {
+            just_my_code: self.just_my_code(),
+            // The streams of what ran already are not ours.
+            redirect_output: self.is_attach(),
+            path_maps: self.path_maps().to_vec(),
         }
     }
 

@@ -3,7 +3,9 @@
 
 use super::timers::Timer;
 use super::{ConnectionId, ConnectionRole, Effect, Run, Seen, Tree};
-use daptree_model::{End, EndStatus, Event, ProcessKey, Row, RowId, RowState, TreeState};
+use daptree_model::{
+    End, EndStatus, EngineError, Event, ProcessKey, Row, RowId, RowState, TreeState,
+};
 
 /// How long a connection stays open after its process is gone, for last words, in ms.
 const LAST_WORDS: u64 = 300;
@@ -31,9 +33,14 @@ impl Tree {
         }
     }
 
-    fn row_ended(&mut self, row: RowId, status: EndStatus) {
+    pub(super) fn row_ended(&mut self, row: RowId, status: EndStatus) {
+        if self.ended_while_attaching(row) {
+            return;
+        }
+        self.answer_adopter(row, Err(EngineError::Gone(row)));
         self.arrive_late(row);
         self.fell(row);
+        self.forget_pause(row);
         let at_ms = self.now.0;
         let Some(data) = self.rows.get_mut(&row) else {
             return;
@@ -43,16 +50,19 @@ impl Tree {
         data.report = None;
         let connection = data.connection;
         // Who stands at a stop does not end by itself.
-        let stood = data.fell_at.take().map(|place| {
-            let file = place.path.rsplit('/').next().unwrap_or(&place.path);
-            format!("ended while stopped at {file}:{}", place.line)
-        });
-        let cause = data.cause.clone().or(stood);
+        let fall = data.fell_at.take();
+        let cause = self.cause_of(row, status, fall.as_ref());
+        if let Some(fall) = &fall {
+            self.keep_last_stop(row, fall);
+        }
         let end = End {
             status,
             cause: cause.clone(),
             at_ms,
             released: false,
+        };
+        let Some(data) = self.rows.get(&row) else {
+            return;
         };
         let root = data.view.root;
         let was_paused = data.view.is_paused();
@@ -67,6 +77,7 @@ impl Tree {
             self.event(Event::Continued(row));
         }
         self.event(Event::Ended { row, status, cause });
+        self.ended_with(row);
         if let Some(connection) = connection.filter(|_| row != root) {
             self.timers
                 .set(self.now.after(LAST_WORDS), Timer::Cut(connection));
@@ -245,13 +256,14 @@ impl Tree {
     }
 
     pub(super) fn remove_row(&mut self, id: RowId) {
+        self.answer_adopter(id, Err(EngineError::Gone(id)));
         let known = self.rows.get(&id);
         let parked = known.is_some_and(|data| data.adopt_by.is_some());
         let process = known
             .filter(|data| data.is_live() || parked)
             .and_then(|data| data.view.process);
         if let Some(process) = process {
-            if parked {
+            if parked && !self.is_of_attach(id) {
                 // Nobody would let it go any more.
                 self.end_processes(vec![process]);
             }

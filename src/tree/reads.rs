@@ -18,6 +18,10 @@ use serde_json::json;
 impl Tree {
     /// Takes a read; its reply follows when the adapter has answered.
     pub(super) fn read(&mut self, asker: Asker, what: ReadOp) {
+        if let Some(kept) = self.kept(&what) {
+            self.reply(asker, Ok(kept));
+            return;
+        }
         // What is typed at a prompt is a statement as often as an expression.
         let changes = matches!(&what, ReadOp::Evaluate { context, .. } if context == "repl");
         let (row, stop, command, arguments, wanted) = match what {
@@ -82,12 +86,13 @@ impl Tree {
                 let name = format!("source {reference} of {row}");
                 (row, None, "source", arguments, Wanted::Source { name })
             }
-            ReadOp::File(_) | ReadOp::Output { .. } => {
-                let what = "files and output are read by the engine's shell".to_owned();
+            ReadOp::File(_) | ReadOp::Output { .. } | ReadOp::Processes => {
+                let what = "files, output and processes are read by the engine's shell".to_owned();
                 self.reply(asker, Err(EngineError::Failed(what)));
                 return;
             }
         };
+        self.touch(row);
         if let Err(error) = self.check_session(row).and_then(|()| match stop {
             Some(stop) => self.check_stop(row, stop),
             None => Ok(()),
@@ -102,6 +107,44 @@ impl Tree {
         };
         if !self.ask_row(row, command, arguments, purpose, Some(asker)) {
             self.reply(asker, Err(EngineError::Gone(row)));
+        }
+    }
+
+    /// What was fetched of the last stop of a session that ended at it.
+    fn kept(&self, what: &ReadOp) -> Option<Answer> {
+        let of = |row: RowId| {
+            let data = self.rows.get(&row)?;
+            let stop = data.view.ended_at?;
+            let kept = data.shown.as_deref()?;
+            (kept.stop == stop).then_some(kept)
+        };
+        match *what {
+            ReadOp::Threads(row) => Some(Answer::Threads(of(row)?.threads.clone())),
+            ReadOp::Stack {
+                row,
+                stop,
+                thread,
+                start: 0,
+                ..
+            } => {
+                let kept = of(row).filter(|kept| kept.stop == stop)?;
+                let stack = match thread {
+                    Some(thread) => kept.stacks.get(&thread),
+                    None => kept.stacks.values().next(),
+                };
+                Some(Answer::Stack(stack?.clone()))
+            }
+            ReadOp::Variables {
+                row,
+                stop,
+                reference,
+                start: 0,
+                ..
+            } => {
+                let kept = of(row).filter(|kept| kept.stop == stop)?;
+                Some(Answer::Variables(kept.pages.get(&reference)?.clone()))
+            }
+            _ => None,
         }
     }
 

@@ -38,7 +38,7 @@ impl Tree {
                 released: true,
             });
         });
-        self.effect(Effect::Watch(row, child.process));
+        self.watch(row, child.process);
         self.announce(row);
         self.let_go(row, report);
     }
@@ -133,6 +133,10 @@ impl Tree {
             .view(row)
             .map(|view| view.name.clone())
             .unwrap_or_default();
+        if self.is_of_attach(row) {
+            self.left_parked(row, &name, process);
+            return;
+        }
         let message = format!("{name} ({process}) was ended: its adapter would not let it run");
         self.notice("ended", message, Some(row), true);
         self.end_processes(vec![process]);

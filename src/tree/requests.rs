@@ -83,6 +83,8 @@ pub(super) enum Asked {
     Nothing,
     /// The child takes its own output streams; it is let go after that.
     Streams,
+    /// Where the root runs; it is let go after that.
+    Whereabouts,
     /// The frames of a stop that arrives.
     Arrival {
         stop: StopNumber,

@@ -1,8 +1,9 @@
 //! What the core keeps of a row beyond what front ends see.
 
-use super::{ConnectionId, Millis};
+use super::causes::Fall;
+use super::{Asker, ConnectionId, Millis};
 use crate::adapter::Report;
-use daptree_model::{BreakpointId, Inspect, Place, Row, Stop, StopNumber};
+use daptree_model::{BreakpointId, Inspect, Row, Stop, StopNumber};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -47,10 +48,26 @@ pub(super) struct RowData {
     pub resuming: Option<(StopNumber, Stop)>,
     /// An exit that is being passed, by the number of the pass, in case that is refused.
     pub passing: Option<(u64, Stop)>,
-    /// The pause that was asked for is a group's.
-    pub hold: bool,
+    /// Whose the pause is that was asked for, where it is not the session's own.
+    pub hold: Option<Hold>,
+    /// It stands because others of its world do, or is done with its own stop and waits for theirs.
+    pub of_world: bool,
+    /// The pause that was asked for is not wanted any more: its stop is passed.
+    pub freed: bool,
+    /// The adapter would not hold it for its world.
+    pub unheld: bool,
+    /// It was told to step and has not stopped since.
+    pub stepping: bool,
     /// Where it stood when its session ended.
-    pub fell_at: Option<Place>,
+    pub fell_at: Option<Fall>,
+    /// The stop that it left without being told to.
+    pub broke_away: Option<Fall>,
+    /// Since when it stands, or steps from stop to stop.
+    pub stands_since: Option<Millis>,
+    /// Its stop is fetched although nobody looks at it, to be read after its end.
+    pub keeps: bool,
+    /// When something was last done with it, or by it.
+    pub touched: Millis,
     /// The adapter's ids of our breakpoints.
     pub adapter_breakpoints: BTreeMap<i64, BreakpointId>,
     /// What its session was told of breakpoints.
@@ -61,6 +78,27 @@ pub(super) struct RowData {
     pub looking: bool,
     /// Why we ended it.
     pub cause: Option<String>,
+    /// The debugger was put into it while it ran: its children are not reported.
+    pub injected: bool,
+    /// What ran below it before that was seen.
+    pub surveyed: bool,
+    /// It ran under the debugger already when that was.
+    pub followed: bool,
+    /// No one reported it: it was found below one that is `injected`.
+    pub unreported: bool,
+    /// Who asked for its attach and is not answered.
+    pub adopter: Option<Asker>,
+    /// What the adapter said while it was attached to.
+    pub said: String,
+}
+
+/// Who had a session paused, where it did not stop by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Hold {
+    /// Somebody paused the whole group.
+    Group,
+    /// Another session of its world stopped.
+    World,
 }
 
 /// A piece of an [`Inspect`], asked for once per stop.
@@ -98,13 +136,27 @@ impl RowData {
             in_flight: 0,
             resuming: None,
             passing: None,
-            hold: false,
+            hold: None,
+            of_world: false,
+            freed: false,
+            unheld: false,
+            stepping: false,
             fell_at: None,
+            broke_away: None,
+            stands_since: None,
+            keeps: false,
+            touched: Millis::default(),
             adapter_breakpoints: BTreeMap::new(),
             told: BTreeMap::new(),
             looks: BTreeMap::new(),
             looking: false,
             cause: None,
+            injected: false,
+            surveyed: false,
+            followed: false,
+            unreported: false,
+            adopter: None,
+            said: String::new(),
         }
     }
 

@@ -75,7 +75,11 @@ impl Tree {
             "telemetry" => return,
             _ => Stream::Console,
         };
+        if self.said_while_attaching(row, &body.output) {
+            return;
+        }
         if !body.output.is_empty() {
+            self.touch(row);
             self.effect(Effect::Said(row, stream, body.output.clone()));
             self.event(Event::Console {
                 row,
@@ -138,6 +142,7 @@ impl Tree {
                 }
             }
             Asked::Streams => self.streams_taken(connection, row, &result),
+            Asked::Whereabouts => self.whereabouts_answered(connection, row, &result),
             Asked::ConfigurationDone | Asked::Disconnect | Asked::Nothing => {}
             Asked::Pass(pass) => {
                 let refused = matches!(result, Err(EngineError::Refused { .. }));

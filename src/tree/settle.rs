@@ -1,9 +1,12 @@
 //! When a wait is over. First match wins: the session itself paused or failed; else the first
-//! paused or failed live descendant, depth first in adoption order; else the session ended.
+//! paused or failed live descendant, depth first in adoption order; else the session ended. A root
+//! whose debugged descendants outlive it counts as running until the last of them is over.
 //! Nothing is consumed: the state is read again after each input.
 
 use super::{Asker, Tree};
-use daptree_model::{Answer, ChildState, EngineError, Follow, Row, RowId, RowState, WaitAnswer};
+use daptree_model::{
+    Answer, ChildState, EngineError, Follow, Row, RowId, RowState, TreeState, WaitAnswer,
+};
 
 /// A front end that waits for a stop.
 #[derive(Debug)]
@@ -21,14 +24,16 @@ impl Tree {
         }
         let mut over = Vec::new();
         for wait in &self.waits {
-            if self.view(wait.row).is_none() {
-                over.push((wait.asker, Err(EngineError::UnknownSession(wait.row))));
-            } else if let Some(chosen) = self.settled(wait.row) {
-                over.push((wait.asker, Ok(self.wait_answer(wait.row, chosen))));
+            let (asker, row) = (wait.asker, wait.row);
+            if self.view(row).is_none() {
+                over.push((asker, row, Err(EngineError::UnknownSession(row))));
+            } else if let Some(chosen) = self.settled(row) {
+                over.push((asker, row, Ok(self.wait_answer(row, chosen))));
             }
         }
-        for (asker, result) in over {
+        for (asker, row, result) in over {
             self.waits.retain(|wait| wait.asker != asker);
+            self.touch_all_below(row);
             self.reply(asker, result.map(Answer::Stopped));
         }
     }
@@ -41,16 +46,30 @@ impl Tree {
         };
         let mut held = None;
         for id in self.subtree(row) {
-            let Some(view) = self.view(id).filter(|view| stands(view)) else {
+            let Some(data) = self.rows.get(&id).filter(|data| stands(&data.view)) else {
                 continue;
             };
-            if !view.held {
+            if !data.view.held {
                 return Some(id);
             }
-            held = held.or(Some(id));
+            // What its world holds goes on with it.
+            if !data.of_world {
+                held = held.or(Some(id));
+            }
         }
         // A session that a group holds counts only when no other of the subtree stands by itself.
-        held.or_else(|| self.view(row).filter(|view| view.is_ended()).map(|_| row))
+        held.or_else(|| self.is_over(row).then_some(row))
+    }
+
+    /// Whether nothing more is to be waited for: the session ended, and where it is a root, its
+    /// tree did. The next stop of what it left behind would be missed otherwise.
+    fn is_over(&self, row: RowId) -> bool {
+        let ended = self.view(row).is_some_and(Row::is_ended);
+        let tree_runs = self
+            .trees
+            .get(&row)
+            .is_some_and(|tree| tree.state == TreeState::Running);
+        ended && !(tree_runs && self.holds_its_tree(row))
     }
 
     fn wait_answer(&self, row: RowId, chosen: RowId) -> WaitAnswer {
@@ -91,6 +110,7 @@ impl Tree {
             return;
         };
         let wait = self.waits.remove(at);
+        self.touch_all_below(wait.row);
         let what = format!("a stop of {} or below", wait.row);
         let error = EngineError::TimedOut {
             what,

@@ -12,7 +12,7 @@ pub(super) fn make(tree: &Tree) -> Snapshot {
         trees: tree
             .trees
             .iter()
-            .map(|(root, data)| tree_view(*root, data))
+            .map(|(root, data)| tree_view(*root, data, tree.stops_as_one(*root)))
             .collect(),
         rows: tree
             .rows
@@ -32,7 +32,7 @@ pub(super) fn make(tree: &Tree) -> Snapshot {
     }
 }
 
-fn tree_view(root: RowId, data: &TreeData) -> TreeView {
+fn tree_view(root: RowId, data: &TreeData, stop_the_world: bool) -> TreeView {
     TreeView {
         root,
         title: data.origin.title(),
@@ -45,5 +45,6 @@ fn tree_view(root: RowId, data: &TreeData) -> TreeView {
         runs: data.run,
         just_my_code: data.origin.just_my_code(),
         origin: data.origin.view(),
+        stop_the_world,
     }
 }

@@ -2,6 +2,7 @@
 //! it is shown, and the session runs on. It must not know who asked for what follows.
 
 use super::requests::Asked;
+use super::row::Hold;
 use super::timers::Timer;
 use super::{Phase, Tree};
 use crate::dap::message::Response;
@@ -20,6 +21,7 @@ impl Tree {
         {
             return;
         }
+        self.touch(row);
         let stop = Stop {
             reason: body.reason,
             text: body.description.or(body.text),
@@ -32,6 +34,18 @@ impl Tree {
         let Some(data) = self.rows.get_mut(&row) else {
             return;
         };
+        data.stepping = false;
+        if data.broke_away.take().is_some() {
+            data.stands_since = None;
+        }
+        let of_pause = stop.reason == "pause" || (data.entering && stop.reason == "step");
+        if data.freed && of_pause {
+            // Of a pause that was taken back meanwhile.
+            data.freed = false;
+            data.entering = false;
+            self.pass(row, stop);
+            return;
+        }
         // One that was overtaken before it was shown keeps its number.
         let overtaken = data.arriving.as_ref().map_or(0, |_| data.inspect.stop.0);
         let number = StopNumber(data.view.stop.0.max(overtaken) + 1);
@@ -174,7 +188,13 @@ impl Tree {
             stop.reason == "pause" && stop.place.as_ref().is_some_and(|at| at.line == 0);
         if !before_all {
             data.entering = false;
-            "entry".clone_into(&mut stop.reason);
+            // A session that its world holds before its first line did not stop there by itself.
+            let reason = if data.hold.is_some() {
+                "pause"
+            } else {
+                "entry"
+            };
+            reason.clone_into(&mut stop.reason);
             return false;
         }
         let arguments = json!({ "threadId": stop.thread });
@@ -197,7 +217,7 @@ impl Tree {
     /// Makes the stop visible: from here on the session is paused.
     pub(super) fn arrive(&mut self, row: RowId) {
         match self.take_exit(row).or_else(|| self.take_late(row)) {
-            Some(stop) => self.pass_exit(row, stop),
+            Some(stop) => self.pass(row, stop),
             None => self.show_stop(row),
         }
     }
@@ -221,10 +241,14 @@ impl Tree {
         let hit = stop.breakpoints.clone();
         let number = self.rows.get(&row).map(|data| data.inspect.stop);
         let number = number.unwrap_or_default();
-        let held = self
-            .rows
-            .get_mut(&row)
-            .is_some_and(|data| std::mem::take(&mut data.hold) && stop.reason == "pause");
+        let mut held = false;
+        if let Some(data) = self.rows.get_mut(&row) {
+            let hold = data.hold.take();
+            held = hold.is_some() && stop.reason == "pause";
+            data.of_world = held && hold == Some(Hold::World);
+            // It stopped before the pause reached it, which may come yet.
+            data.freed |= hold.is_some() && !held;
+        }
         self.change_row(row, |view| {
             view.state = RowState::Paused;
             view.stop = number;
@@ -240,6 +264,9 @@ impl Tree {
         });
         self.spend(&hit);
         self.fetch(row);
+        self.start_watchdog(row);
+        let keep = Timer::Keep(row, number.0);
+        self.timers.set(self.now.after(super::inspect::KEEP), keep);
     }
 
     /// A program that ends by an exception made for it (`sys.exit`) is not stopped, unless every
@@ -258,8 +285,8 @@ impl Tree {
         data.arriving.take()
     }
 
-    /// Lets a program end that stands at the exception made for it, as far as it still stands.
-    fn pass_exit(&mut self, row: RowId, stop: Stop) {
+    /// Lets a session run on from a stop that nobody is to see, as far as it still stands.
+    pub(super) fn pass(&mut self, row: RowId, stop: Stop) {
         let stands = self.rows.get(&row).is_some_and(|data| {
             let phase = data.connection.and_then(|id| self.phase(id));
             data.is_live()
@@ -278,7 +305,7 @@ impl Tree {
         self.ask_row(row, "continue", arguments, Asked::Pass(pass), None);
     }
 
-    /// The `continue` past an exit was answered; refused, the program stands there after all.
+    /// The `continue` past a stop was answered; refused, the program stands there after all.
     pub(super) fn exit_passed(&mut self, row: RowId, pass: u64, refused: bool) {
         let Some(data) = self.rows.get_mut(&row) else {
             return;
@@ -335,6 +362,7 @@ impl Tree {
     /// `continued`: the session runs on by itself, maybe before its stop was shown.
     pub(super) fn ran_on(&mut self, row: RowId) {
         self.arrive_late(row);
+        self.broke_away(row);
         if let Some(data) = self.rows.get_mut(&row) {
             data.passing = None;
         }
@@ -352,6 +380,9 @@ impl Tree {
             view.stopped = None;
             view.held = false;
         });
+        if let Some(data) = self.rows.get_mut(&row) {
+            data.of_world = false;
+        }
         self.event(Event::Continued(row));
     }
 }

@@ -87,7 +87,8 @@ impl Tree {
         }
     }
 
-    fn configuration_done(&mut self, connection: ConnectionId) {
+    /// The session is set up: its process goes on.
+    pub(super) fn configuration_done(&mut self, connection: ConnectionId) {
         let what = Asked::ConfigurationDone;
         self.ask(
             connection,

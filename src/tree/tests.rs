@@ -2,6 +2,7 @@
 //! simulation. They must not touch processes, sockets or clocks.
 
 mod adoption;
+mod attach;
 mod breakpoints;
 mod broken;
 mod closing;
@@ -10,7 +11,9 @@ mod ends;
 mod exec;
 mod exits;
 mod faults;
+mod groups;
 mod harness;
+mod idle;
 mod inspect;
 mod kept;
 mod parting;

@@ -17,6 +17,12 @@ pub(super) enum Timer {
     Arrival(RowId, u32),
     /// A half-fetched inspection is shown as it is.
     Show(RowId, u32),
+    /// A stop that nobody looks at is fetched, so that it can be read after an end.
+    Keep(RowId, u32),
+    /// Somebody may end a session that stands since then.
+    Watchdog(RowId, Millis),
+    /// Sessions with which nothing was done for long are closed.
+    Idle,
     /// A process's name is asked for again.
     Name(RowId),
     /// A session is asked how it has loaded the files of its breakpoints.
@@ -27,6 +33,8 @@ pub(super) enum Timer {
     Wait(u64),
     /// A tree that seemed to be over is looked at again.
     Survey(Run),
+    /// Children that nobody reports are looked for.
+    Scan(Run),
     /// A closing connection is cut.
     Cut(ConnectionId),
     /// A subtree that was asked to end is ended.
@@ -88,11 +96,15 @@ impl Tree {
                 Timer::Attach(row) => self.attach_again(row),
                 Timer::Arrival(row, stop) => self.arrival_timed_out(row, stop),
                 Timer::Show(row, stop) => self.show_inspect(row, stop),
+                Timer::Keep(row, stop) => self.fetch_to_keep(row, stop),
+                Timer::Watchdog(row, since) => self.warn_of_watchdog(row, since),
+                Timer::Idle => self.close_idle(),
                 Timer::Name(row) => self.ask_name(row),
                 Timer::Look(row) => self.look(row),
                 Timer::Linger(row, connection) => self.lingered(row, connection),
                 Timer::Wait(number) => self.wait_timed_out(number),
                 Timer::Survey(run) => self.survey_again(run),
+                Timer::Scan(run) => self.scan(run),
                 Timer::Cut(connection) => self.cut(connection),
                 Timer::Force(operation) => self.force_end(operation),
             }

@@ -1,7 +1,7 @@
 //! What the end of one process does to the others: the seven rows of the cascade.
 
-use crate::{below, code, scene};
-use daptree_model::{Answer, Event, Op, RowState};
+use crate::{below, closed, code, scene};
+use daptree_model::{Event, Op, RowState};
 use daptree_testing::{Front, PATIENCE};
 
 #[test]
@@ -63,13 +63,7 @@ fn a_child_that_is_closed_ends_well_and_its_parent_sees_it() {
     let root = front.launch(&["python", "parent.py"], &[("child.py", "# work")]);
     let child = front.wait(root).row;
     assert_ne!(child, root);
-    let closed = Answer::Closed {
-        children_closed: 0,
-        process_ended: true,
-        released: false,
-        survivors: Vec::new(),
-    };
-    assert_eq!(front.command(Op::Close(child)), Ok(closed));
+    assert_eq!(front.command(Op::Close(child)), Ok(closed(0)));
     assert!(!front.snapshot().rows.contains_key(&child));
     assert_eq!(front.wait(root).state, RowState::Ended);
     assert_eq!(code(&front.row(root)), Some(0));
@@ -82,13 +76,7 @@ fn a_root_that_is_terminated_ends_with_its_child_and_the_rows_stay() {
     let mut front = Front::start(&scene);
     let root = front.launch(&["python", "parent.py"], &[("child.py", "# work")]);
     let child = front.wait(root).row;
-    let ended = Answer::Closed {
-        children_closed: 1,
-        process_ended: true,
-        released: false,
-        survivors: Vec::new(),
-    };
-    assert_eq!(front.command(Op::Terminate(root)), Ok(ended));
+    assert_eq!(front.command(Op::Terminate(root)), Ok(closed(1)));
     for id in [root, child] {
         let row = front.row(id);
         assert!(row.is_ended());
@@ -104,13 +92,7 @@ fn a_root_that_is_closed_ends_with_its_child_and_the_rows_go() {
     let mut front = Front::start(&scene);
     let root = front.launch(&["python", "parent.py"], &[("child.py", "# work")]);
     front.wait(root);
-    let closed = Answer::Closed {
-        children_closed: 1,
-        process_ended: true,
-        released: false,
-        survivors: Vec::new(),
-    };
-    assert_eq!(front.command(Op::Close(root)), Ok(closed));
+    assert_eq!(front.command(Op::Close(root)), Ok(closed(1)));
     let snapshot = front.snapshot();
     assert!(snapshot.rows.is_empty() && snapshot.trees.is_empty());
     scene.assert_nothing_left(PATIENCE);

@@ -10,15 +10,42 @@
 )]
 
 mod cascade;
+mod closing;
+mod many;
+mod refusals;
+mod roots;
+mod stopping;
+mod waits;
 
-use daptree_model::{EndStatus, Row, RowId, Snapshot};
+use daptree_model::{Answer, EndStatus, Row, RowId, Snapshot};
 use daptree_testing::Scene;
 
 fn scene() -> Scene {
     Scene::new(
         env!("CARGO_BIN_EXE_daptree"),
-        &["parent.py", "child.py", "descend.py"],
+        &[
+            "parent.py",
+            "child.py",
+            "descend.py",
+            "stay.py",
+            "stubborn.py",
+        ],
     )
+}
+
+/// The answer to a close or a terminate whose process was ended.
+fn closed(children_closed: u32) -> Answer {
+    Answer::Closed {
+        children_closed,
+        process_ended: true,
+        released: false,
+        survivors: Vec::new(),
+    }
+}
+
+/// Says a word to a `stay.py` of this name, once it waits for one.
+fn say(scene: &Scene, name: &str) {
+    std::fs::write(scene.file(name), "go\n").unwrap();
 }
 
 /// The exit code of a row that has ended.

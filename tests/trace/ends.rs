@@ -155,6 +155,64 @@ fn a_reader_that_goes_away_ends_the_tree() {
     scene.assert_nothing_left(std::time::Duration::from_secs(5));
 }
 
+#[test]
+fn a_daemon_that_ends_with_its_parent_says_so_and_its_stop_was_read() {
+    let scene = scene(&["daemon.py"]);
+    let run = scene
+        .trace()
+        .stop("daemon.py", "# stop here")
+        .eval("double")
+        .option("--hold")
+        .option("30")
+        .run(&["python", "daemon.py"]);
+    assert_eq!(run.code, 0);
+    let stop = run.lines("stop").next().unwrap();
+    assert_eq!(stop["values"]["double"], "14");
+    let end = run.end(&stop["session"]);
+    assert_eq!(end["signal"], "SIGTERM");
+    let cause = end["cause"].as_str().unwrap();
+    let place = format!("at {} (SIGTERM)", scene.at("daemon.py", "# stop here"));
+    assert!(
+        cause.starts_with("likely ended by its parent daemon.py (pid ")
+            && cause.contains("while stopped for ")
+            && cause.ends_with(&place),
+        "{cause}"
+    );
+}
+
+#[test]
+fn a_watchdog_is_warned_of_and_named_when_it_ended_a_worker() {
+    let scene = scene(&["gunicorn.py"]);
+    let run = scene
+        .trace()
+        .stop("gunicorn.py", "# stop here")
+        .option("--hold")
+        .option("30")
+        .run(&["python", "gunicorn.py", "-t", "3"]);
+    assert_eq!(run.code, 0);
+    let stop = run.lines("stop").next().unwrap();
+    let warning = run
+        .lines("warning")
+        .find(|warning| warning["code"] == "watchdog")
+        .unwrap();
+    assert_eq!(warning["session"], stop["session"]);
+    let message = warning["message"].as_str().unwrap();
+    assert!(
+        message
+            .starts_with("gunicorn ends a worker that stands for 3 s (its --timeout): continue ")
+            && message.ends_with("within 2 s, or start it with -t 0"),
+        "{message}"
+    );
+    let end = run.end(&stop["session"]);
+    assert_eq!(end["signal"], "SIGABRT");
+    let cause = end["cause"].as_str().unwrap();
+    assert!(
+        cause.starts_with("ended by its parent gunicorn.py (pid ")
+            && cause.contains("whose timeout is 3 s, while stopped for "),
+        "{cause}"
+    );
+}
+
 /// pydevd's threads wait for each other at the end of a process, until they give up after 0.5 s.
 #[test]
 fn no_process_waits_for_its_debugger_at_its_end() {

@@ -77,10 +77,22 @@ pub enum Act {
     Pause,
     /// Let everything that is stopped run on.
     ContinueAll,
+    /// Stop everything that runs.
+    PauseAll,
+    /// Whether the whole tree stops as one.
+    StopTheWorld,
+    /// Whether what is below the selected row stops with it as one.
+    StopSubtree,
     /// Set or remove a breakpoint at the cursor of the source.
     ToggleBreakpoint,
     /// Start the root again.
     Restart,
+    /// End processes; their rows stay.
+    Terminate,
+    /// End processes; their rows go.
+    Close,
+    /// Let the root and everything below it live on alone.
+    Detach,
     /// Previous session.
     PreviousSession,
     /// Next session.
@@ -213,10 +225,16 @@ pub const COMMANDS: &[CommandInfo] = table! {
     Act::StepOut, "out", [char('o'), (KeyCode::F(11), SHIFT), f(23)], None, "run to the end of the function";
     Act::Pause, "pause", [char('p'), f(6)], None, "stop the focus session";
     Act::ContinueAll, "continue all", [char('C')], None, "let every stopped session of the tree run on";
+    Act::PauseAll, "pause all", [char('P')], None, "stop every session of the tree that runs";
+    Act::StopTheWorld, "stop the world", [char('W')], None, "whether one stop holds the whole tree; c and C let all go on as one";
+    Act::StopSubtree, "as one", [char('w')], Some(Pane::Tree), "whether a stop holds the selected session and what is below it";
     Act::ToggleBreakpoint, "breakpoint", [char('b'), f(9)], None, "set or remove a breakpoint at the cursor of the source";
     Act::AddFunction, "function", [char('B')], None, "set a breakpoint at the entry of a function, by its name";
-    Act::Exceptions, "exceptions", [char('x')], None, "which exceptions stop; the one that stopped, and what led to it";
-    Act::Restart, "restart", [char('r')], None, "end the tree and start it again; breakpoints stay";
+    Act::Exceptions, "exceptions", [char('E')], None, "which exceptions stop; the one that stopped, and what led to it";
+    Act::Restart, "restart", [char('r')], None, "end the tree and start it again; breakpoints stay, and it asks first";
+    Act::Terminate, "end", [char('x')], None, "end a session with what is below it, or the tree; rows stay";
+    Act::Close, "close", [char('X')], None, "end a session with what is below it, or the tree; rows go";
+    Act::Detach, "detach", [char('D')], None, "let the tree live on without a debugger";
     Act::NextStopped, "next stopped", [char('}')], None, "focus on the next stopped session";
     Act::PreviousStopped, "previous stopped", [char('{')], None, "focus on the previous stopped session";
     Act::NextSession, "next session", [char(']')], None, "focus on the next session";

@@ -143,6 +143,29 @@ impl FakeEngine {
                 }
                 Ok(Answer::Told(stopped.len() as u32))
             }
+            Op::PauseAll(_) => {
+                let running: Vec<RowId> = self
+                    .snapshot
+                    .rows
+                    .values()
+                    .filter(|row| row.state == RowState::Running && row.is_session())
+                    .map(|row| row.id)
+                    .collect();
+                for row in &running {
+                    self.stop(*row, 14, "pause");
+                    fixture::change(&mut self.snapshot, row.0, |row| row.held = true);
+                }
+                Ok(Answer::Told(running.len() as u32))
+            }
+            Op::StopTheWorld(row, on) => {
+                fixture::change(&mut self.snapshot, row.0, |row| row.stops_world = on);
+                for tree in &mut self.snapshot.trees {
+                    if tree.root == row {
+                        tree.stop_the_world = on;
+                    }
+                }
+                Ok(Answer::Done)
+            }
             Op::SetBreakpoint(spec) => {
                 let id = self.snapshot.breakpoints.len() as u32 + 10;
                 let mut made = fixture::breakpoint(id, 1, &[(1, BreakpointStatus::Verified)]);

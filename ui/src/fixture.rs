@@ -123,6 +123,7 @@ pub(crate) fn snapshot(rows: impl IntoIterator<Item = Row>) -> Snapshot {
             has_terminal: true,
             runs: 1,
             just_my_code: true,
+            stop_the_world: false,
             origin: TreeOrigin::Launched,
         }],
         rows,

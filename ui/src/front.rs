@@ -96,6 +96,9 @@ impl Front {
         if let Some(launch) = options.launch {
             made.launch(launch);
         }
+        for request in options.attach {
+            made.command(None, Op::Attach(Box::new(request)));
+        }
         made
     }
 

@@ -1,7 +1,7 @@
 //! How the front end is started, and the ways in which it is left.
 
 use crate::theme::Theme;
-use daptree_model::LaunchRequest;
+use daptree_model::{AttachRequest, LaunchRequest};
 
 /// How the front end is started.
 #[derive(Clone, Debug, Default)]
@@ -12,6 +12,10 @@ pub struct UiOptions {
     pub ascii: bool,
     /// A program to start first. A terminal asked for gets the size of the pane it is shown in.
     pub launch: Option<Box<LaunchRequest>>,
+    /// Programs to attach to first, each the root of a tree.
+    pub attach: Vec<AttachRequest>,
+    /// Ask first which process to attach to.
+    pub pick: bool,
 }
 
 /// Why the front end was left.

@@ -490,12 +490,44 @@ pub fn filters<'a>(state: &UiState, snapshot: &'a Snapshot) -> Vec<(&'a Exceptio
 pub struct Counts {
     /// All rows.
     pub all: usize,
-    /// Sessions at a stop.
+    /// Sessions at a stop of their own.
     pub stopped: usize,
+    /// Sessions that a group paused.
+    pub held: usize,
     /// Processes that run or are being set up.
     pub running: usize,
     /// Processes that are over.
     pub ended: usize,
+}
+
+/// A number with its noun, such as `1 session` and `2 sessions`.
+pub fn counted(count: usize, noun: &str) -> String {
+    let plural = match noun {
+        _ if count == 1 => noun.to_owned(),
+        "process" => "processes".to_owned(),
+        _ => format!("{noun}s"),
+    };
+    format!("{count} {plural}")
+}
+
+/// How many processes of a row and below it are alive.
+pub fn alive_below(snapshot: &Snapshot, top: RowId) -> usize {
+    let is_below = |row: &Row| {
+        let mut at = Some(row);
+        while let Some(row) = at {
+            if row.id == top {
+                return true;
+            }
+            at = row
+                .parent
+                .and_then(|id| snapshot.rows.get(&id))
+                .map(AsRef::as_ref);
+        }
+        false
+    };
+    let rows = snapshot.rows.values();
+    let lives = |row: &Row| !row.is_ended() && (row.process.is_some() || row.is_session());
+    rows.filter(|row| lives(row) && is_below(row)).count()
 }
 
 /// Counts the rows.
@@ -504,6 +536,7 @@ pub fn counts(snapshot: &Snapshot) -> Counts {
     for row in snapshot.rows.values() {
         made.all += 1;
         match row.state {
+            RowState::Paused if row.held => made.held += 1,
             RowState::Paused => made.stopped += 1,
             RowState::Ended => made.ended += 1,
             RowState::Created => {}

@@ -234,10 +234,51 @@ pub enum Dialog {
     Ending,
     /// The exception filters; the one under the cursor.
     Exceptions(usize),
+    /// Asks before something ends or is let go.
+    Confirm(Confirm),
     /// The keys; the first line shown.
     Help(usize),
     /// The messages; how many lines scrolled up from the end.
     Notices(usize),
+}
+
+/// What is asked before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Confirm {
+    /// What is to be done.
+    pub what: Lifecycle,
+    /// With which row and everything below it.
+    pub row: RowId,
+}
+
+/// What ends a row or lets it go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lifecycle {
+    /// Its processes end, the rows stay.
+    Terminate,
+    /// Its processes end, the rows go.
+    Close,
+    /// The root ends and starts again.
+    Restart,
+    /// The root and all below it live on.
+    Detach,
+}
+
+impl Lifecycle {
+    /// Only a root can be asked for it.
+    pub fn is_of_roots(self) -> bool {
+        matches!(self, Self::Restart | Self::Detach)
+    }
+
+    /// The command for a row.
+    pub fn op(self, row: RowId) -> Op {
+        match self {
+            Self::Terminate => Op::Terminate(row),
+            Self::Close => Op::Close(row),
+            Self::Restart => Op::Restart(row),
+            Self::Detach => Op::Detach(row),
+        }
+    }
 }
 
 /// A message for people.

@@ -13,6 +13,7 @@ mod cursor;
 mod dialog;
 mod focus;
 mod keys;
+mod lifecycle;
 mod search;
 
 pub(crate) use cursor::output_range;
@@ -74,7 +75,7 @@ pub fn update(
         }
         Input::Windows => {}
         Input::Replied { op, expect, result } => {
-            replied(state, &op, expect, result, &mut actions);
+            replied(state, snapshot, &op, expect, result, &mut actions);
         }
         Input::Scanned(result) => search::scanned(state, result),
         Input::LaunchFailed { root, message } => {
@@ -134,6 +135,7 @@ fn notice_runs(state: &mut UiState, snapshot: &Snapshot, actions: &mut Vec<Actio
 
 fn replied(
     state: &mut UiState,
+    snapshot: &Snapshot,
     op: &Op,
     expect: Option<StopNumber>,
     result: Result<Answer, EngineError>,
@@ -152,7 +154,7 @@ fn replied(
             state.dialog = None;
             state.say(format!("the trees could not be ended: {error}"), true);
         }
-        (Op::Launch(_), Err(error)) if !state.ran => {
+        (Op::Launch(_) | Op::Attach(_), Err(error)) if !state.ran => {
             actions.push(Action::Leave(Leave::LaunchFailed(error.to_string())));
         }
         (op, Err(error)) => {
@@ -160,7 +162,7 @@ fn replied(
             state.say(error.to_string(), true);
         }
         (Op::Pause(_), Ok(_)) => state.hint("pausing"),
-        (_, Ok(_)) => {}
+        (op, Ok(answer)) => lifecycle::told(state, snapshot, op, &answer),
     }
 }
 

@@ -176,7 +176,11 @@ impl Windows {
     /// Keeps what the snapshot shows of stops, for reading after it is gone.
     pub fn observe(&mut self, snapshot: &Snapshot) {
         for (row, inspect) in &snapshot.inspects {
-            if inspect.scopes.is_empty() {
+            let is_last = snapshot
+                .rows
+                .get(row)
+                .is_some_and(|row| row.ended_at == Some(inspect.stop));
+            if inspect.scopes.is_empty() && !is_last {
                 continue;
             }
             if let Some(known) = self.latest.get(row) {

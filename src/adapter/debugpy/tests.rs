@@ -103,6 +103,16 @@ fn a_root_that_the_launcher_runs_is_what_the_user_typed() {
 }
 
 #[test]
+fn a_program_that_listens_by_the_module_is_what_the_user_typed() {
+    let command = words("/v/python -m debugpy --listen 5678 --wait-for-client main.py 3");
+    let identity = Debugpy.identify(&command);
+    assert_eq!(identity.command, words("/v/python main.py 3"));
+    assert_eq!(identity.name, "main.py");
+    let other = words("/v/python -m debugpyx --listen 5678");
+    assert_eq!(Debugpy.identify(&other).command, other);
+}
+
+#[test]
 fn odd_command_lines_have_a_name() {
     assert_eq!(name_of(&[]), "python");
     assert_eq!(name_of(&words("/usr/bin/python3")), "python3");
@@ -125,9 +135,7 @@ fn both_report_forms_are_read() {
     for message in [Message::Request(request), Message::Event(event)] {
         let report = Debugpy.report(&message).expect("a report");
         assert_eq!((report.pid, report.port), (7, 48341));
-        let settings = SessionSettings {
-            just_my_code: false,
-        };
+        let settings = SessionSettings::default();
         let arguments = Debugpy.adopt(&report, &settings);
         assert_eq!(arguments["redirectOutput"], json!(false));
         assert_eq!(arguments["justMyCode"], json!(false));

@@ -10,6 +10,7 @@ use crate::process::keeper::KeeperHandle;
 use crate::process::{ProcessKey, ending};
 use crate::tree::{Effect, Input, Origin, Run};
 use daptree_model::{EngineError, Event, FromEngine, RowId};
+use std::collections::BTreeSet;
 
 impl Shell {
     pub(super) fn run_effect(&mut self, effect: Effect) {
@@ -23,10 +24,7 @@ impl Shell {
                         }
                         tokio::spawn(self.workshop.clone().prepare(run, request));
                     }
-                    Origin::Attach(request) => {
-                        let message = format!("{}: attaching is not possible", request.target);
-                        self.next.push_back(Input::StartFailed(run, message));
-                    }
+                    Origin::Attach(request) => self.start_attach(run, request),
                 }
             }
             Effect::Spawn(run, host, port) => {
@@ -65,7 +63,22 @@ impl Shell {
                 let seen = members::with_ancestors(pid, &self.leaders.keys());
                 self.next.push_front(Input::Described(pid, seen));
             }
-            Effect::Watch(row, process) => self.watch(row, process),
+            Effect::Watch(row, process) => {
+                if let Some(keeper) = &self.keeper {
+                    keeper.add(process, true);
+                }
+                self.watch(row, process);
+            }
+            Effect::Observe(row, process) => self.watch(row, process),
+            Effect::Locate(run, whereabouts) => self.locate(run, &whereabouts),
+            Effect::Examine(operation, pid) => self.examine(operation, pid),
+            Effect::Scan(run, processes) => self.scan(run, processes),
+            Effect::LetLive(run, rows) => {
+                if let Some(keeper) = &self.keeper {
+                    keeper.unmark(&mark(run));
+                    keeper.hold(self.output.sources(&rows));
+                }
+            }
             Effect::Forget(process) => {
                 if let Some(keeper) = &self.keeper {
                     keeper.remove(process);
@@ -115,7 +128,7 @@ impl Shell {
                     Err(error) => tracing::debug!(command = %reply.id, %client, "failed: {error}"),
                 }
                 if let Some(front) = self.fronts.get(&client) {
-                    front.send(FromEngine::Reply(reply));
+                    front.reply(reply);
                 }
             }
             Effect::Event(event) => {
@@ -140,9 +153,6 @@ impl Shell {
     }
 
     fn watch(&mut self, row: RowId, process: ProcessKey) {
-        if let Some(keeper) = &self.keeper {
-            keeper.add(process, true);
-        }
         let ended = self.workshop.reaper.watch(process);
         let inputs = self.workshop.inputs.clone();
         tokio::spawn(async move {
@@ -154,18 +164,15 @@ impl Shell {
         });
     }
 
+    /// The pids of what serves daptree itself: adapters and the keeper.
+    pub(super) fn helpers(&self) -> BTreeSet<u32> {
+        let keeper = self.keeper.as_ref().and_then(KeeperHandle::key);
+        let adapters = self.runs.values().map(|data| data.adapter);
+        adapters.chain(keeper).map(|key| key.pid).collect()
+    }
+
     fn members(&self, processes: &[ProcessKey], whole: Option<Run>) -> Members {
-        let spared = self
-            .runs
-            .values()
-            .map(|data| data.adapter.pid)
-            .chain(
-                self.keeper
-                    .as_ref()
-                    .and_then(KeeperHandle::key)
-                    .map(|key| key.pid),
-            )
-            .collect();
+        let spared = self.helpers();
         let others = whole.map_or(0, |run| {
             self.runs.keys().filter(|known| **known != run).count()
         });

@@ -14,9 +14,7 @@ impl Shell {
     pub(super) fn adapter_up(&mut self, run: Run, ready: Ready) {
         let Ready {
             prepared,
-            launch,
-            launcher,
-            debugpy,
+            program,
             adapter,
             words,
         } = ready;
@@ -36,16 +34,17 @@ impl Shell {
             let input = Input::AdapterGone(run, message);
             let _ = inputs.send(ShellInput::Core(input)).await;
         });
-        if let Some(keeper) = &self.keeper {
+        let origin = self.origins.get(&run).cloned();
+        let is_ours = !origin.as_ref().is_some_and(Origin::is_attach);
+        // The children of a program that daptree only visits look for this adapter as they start:
+        // should daptree die, it stays for as long as they do.
+        if let Some(keeper) = self.keeper.as_ref().filter(|_| is_ours) {
             keeper.add(adapter, true);
         }
-        let origin = self.origins.get(&run).cloned();
         self.runs.insert(
             run,
             RunData {
-                launch,
-                launcher,
-                debugpy,
+                program,
                 origin,
                 adapter,
             },
@@ -60,9 +59,13 @@ impl Shell {
         port: u16,
     ) -> Result<ProcessKey, String> {
         let data = self.runs.get(&run).ok_or("its adapter is gone")?;
-        let launch = &data.launch;
-        let launcher = Some(data.launcher.as_path());
-        let folder = &data.debugpy.folder;
+        let program = data
+            .program
+            .as_ref()
+            .ok_or("there is no program to start")?;
+        let launch = &program.launch;
+        let launcher = Some(program.launcher.as_path());
+        let folder = &program.debugpy.folder;
         let argv = launch::debuggee_command(launch, launcher, folder, host, port);
         let mut env = launch.env.clone();
         env.retain(|(name, _)| name != "DAPTREE_TREE");

@@ -1,16 +1,16 @@
 //! The engine's side of the keeper: starts it, tells it what to look after, and starts another
 //! with the same list when it dies. It must not know what the keeper does with the list.
 
-use super::{Kept, Message};
+use super::{Kept, Message, streams};
 use crate::process::kernel::{ChildSetup, before_exec};
 use crate::process::{ProcessKey, children, exit, table};
 use std::ffi::OsString;
 use std::io::{self, Write as _};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncWriteExt, Interest};
 use tokio::net::UnixStream;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::timeout;
@@ -49,6 +49,8 @@ enum State {
 #[derive(Debug)]
 enum Said {
     Message(Message),
+    /// What the keeper reads when we are gone.
+    Streams(Vec<OwnedFd>),
     /// Answered once all before it is written.
     Written(oneshot::Sender<()>),
 }
@@ -102,6 +104,17 @@ impl KeeperHandle {
         });
     }
 
+    /// Forgets a mark.
+    pub fn unmark(&self, mark: &str) {
+        let mark = mark.to_owned();
+        self.send(Message::Unmark { mark });
+    }
+
+    /// Reads these to their ends once the engine is gone, whichever way. They must not block.
+    pub fn hold(&self, streams: Vec<OwnedFd>) {
+        let _ = self.said.send(Said::Streams(streams));
+    }
+
     /// Completes once everything said before is the keeper's to read, also when the engine dies
     /// right after. False when there is no keeper any more.
     pub async fn written(&self) -> bool {
@@ -126,8 +139,8 @@ impl KeeperHandle {
         }
     }
 
-    /// Ends the keeper in order; what it looked after stays as it is. False when it had not ended
-    /// after two seconds.
+    /// Ends the keeper in order; what it looked after stays as it is. One that holds streams is
+    /// only told: it ends when they do. False when it had not ended after two seconds.
     pub async fn bye(self) -> bool {
         self.send(Message::Bye);
         timeout(BYE_WITHIN, self.lost()).await.is_ok()
@@ -178,9 +191,10 @@ async fn serve(
     state: watch::Sender<State>,
 ) {
     let mut kept = Kept::default();
+    let mut held = Vec::new();
     let mut restarts = 0;
     loop {
-        let said_bye = tell(&mut running, &mut queue, &mut kept).await;
+        let said_bye = tell(&mut running, &mut queue, &mut kept, &mut held).await;
         if said_bye || restarts == RESTARTS || queue.is_closed() && queue.is_empty() {
             break;
         }
@@ -205,6 +219,7 @@ async fn serve(
         state.send_replace(State::Runs(running.key));
         // When this one is dead too, the next round starts another.
         let _ = running.input.write_all(&rest).await;
+        let _ = hand_over(&mut running.input, &held).await;
     }
     state.send_replace(State::Over);
 }
@@ -214,6 +229,7 @@ async fn tell(
     running: &mut Running,
     queue: &mut mpsc::UnboundedReceiver<Said>,
     kept: &mut Kept,
+    held: &mut Vec<OwnedFd>,
 ) -> bool {
     let mut end = std::pin::pin!(exit::end_of(running.key));
     loop {
@@ -223,6 +239,17 @@ async fn tell(
         };
         let message = match said {
             Some(Said::Message(message)) => message,
+            Some(Said::Streams(streams)) => {
+                tokio::select! {
+                    _ = &mut end => {
+                        held.extend(streams);
+                        return false;
+                    }
+                    _ = hand_over(&mut running.input, &streams) => {}
+                }
+                held.extend(streams);
+                continue;
+            }
             Some(Said::Written(answer)) => {
                 // Nobody waits for it any more when this fails.
                 let _ = answer.send(());
@@ -231,7 +258,9 @@ async fn tell(
             // The handle was dropped: the engine's death, as far as the keeper is concerned.
             None => {
                 let _ = running.input.shutdown().await;
-                end.await;
+                if held.is_empty() {
+                    end.await;
+                }
                 return true;
             }
         };
@@ -241,7 +270,9 @@ async fn tell(
             _ = write(&mut running.input, &message) => {}
         }
         if is_bye {
-            end.await;
+            if held.is_empty() {
+                end.await;
+            }
             return true;
         }
     }
@@ -249,6 +280,20 @@ async fn tell(
 
 async fn write(input: &mut UnixStream, message: &Message) -> io::Result<()> {
     input.write_all(&line(message)?).await
+}
+
+/// Sends streams to the keeper, so many at a time.
+async fn hand_over(input: &mut UnixStream, held: &[OwnedFd]) -> io::Result<()> {
+    let line = line(&Message::Hold)?;
+    for some in held.chunks(streams::AT_ONCE) {
+        let some: Vec<BorrowedFd<'_>> = some.iter().map(|stream| stream.as_fd()).collect();
+        let send = || streams::send(input.as_fd(), &line, &some);
+        let taken = input.async_io(Interest::WRITABLE, send).await?;
+        input
+            .write_all(line.get(taken..).unwrap_or_default())
+            .await?;
+    }
+    Ok(())
 }
 
 fn line(message: &Message) -> io::Result<Vec<u8>> {

@@ -55,6 +55,10 @@ fn engine() {
         if !var("TO_MARK").is_empty() {
             keeper.mark(&var("TO_MARK"), true);
         }
+        if !var("TO_HOLD").is_empty() {
+            let pipe = std::fs::File::open(var("TO_HOLD")).unwrap();
+            keeper.hold(vec![pipe.into()]);
+        }
         assert!(keeper.written().await);
         println!("\nready {}", keeper.key().unwrap().pid);
         std::future::pending::<()>().await;
@@ -135,6 +139,9 @@ fn messages_are_one_json_object_a_line() {
     );
     kept.apply(Message::Remove { pid: 4, start: 9 });
     assert_eq!(kept.replay().len(), 1);
+    kept.apply(Message::Unmark { mark: "m".into() });
+    assert_eq!(kept.replay(), []);
+    assert!(!kept.apply(Message::Hold));
     assert!(kept.apply(Message::Bye));
 }
 
@@ -175,6 +182,24 @@ fn after_kill_9_of_the_engine_everything_is_gone_within_five_seconds() {
     wait_until("the keeper too", || !table::is_alive(keeper));
     assert!(table::is_alive(kept));
     assert_eq!(state(kept), 'S', "continued");
+}
+
+/// It writes to a pipe that the engine read.
+#[test]
+fn who_was_let_go_can_write_when_the_engine_is_killed() {
+    let (mut writer, key) = sleeper(
+        "r, w = os.pipe()\n\
+         def write(*_):\n    os.close(r)\n    for _ in range(9): os.write(w, b'x' * 60000)\n    \
+         os._exit(5)\n\
+         signal.signal(10, write)",
+    );
+    let held = format!("/proc/{}/fd/3", key.pid);
+    let (mut engine, keeper) = start_engine(&[("TO_HOLD", held)]);
+    pidfd::signal(table::key_of(engine.pid()).unwrap(), Signal::KILL).unwrap();
+    assert_eq!(engine.wait(), 137);
+    pidfd::signal(key, Signal::USR1).unwrap();
+    assert_eq!(writer.wait(), 5);
+    wait_until("the keeper ends too", || !table::is_alive(keeper));
 }
 
 #[test]

@@ -13,8 +13,9 @@ use crate::adapter::debugpy::Debugpy;
 use crate::dap::message::{Message, Request};
 use crate::tree::{ConnectionId, Effect, Input, Millis, Prepared, Run, Seen, Tree, invariants};
 use daptree_model::{
-    Answer, BreakpointSpec, ClientId, Command, CommandId, EngineError, Event, Interest,
-    LaunchRequest, Op, Read, ReadOp, Reply, RowId, Stdio, StopNumber, ToEngine,
+    Answer, AttachRequest, AttachTarget, BreakpointSpec, ClientId, Command, CommandId, EngineError,
+    Event, Interest, LaunchRequest, Op, Read, ReadOp, Refusal, Reply, RowId, Stdio, StopNumber,
+    ToEngine,
 };
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -45,6 +46,10 @@ pub struct Bench {
     pub silent: BTreeSet<&'static str>,
     /// Commands that the adapter refuses, with its words.
     pub refuses: BTreeMap<&'static str, &'static str>,
+    /// Where a root says that it runs; `here` is our machine.
+    pub place: &'static str,
+    /// Processes that the adapter does not know yet.
+    pub unknown: BTreeSet<u32>,
     /// Connections are opened at once.
     pub opens: bool,
     /// The root's process is started at once.
@@ -86,6 +91,8 @@ impl Bench {
             effects: Vec::new(),
             silent: BTreeSet::new(),
             refuses: BTreeMap::new(),
+            place: "here",
+            unknown: BTreeSet::new(),
             opens: true,
             spawns: true,
             kills: true,
@@ -130,6 +137,33 @@ impl Bench {
         };
         self.adapter_up(root);
         root
+    }
+
+    /// Attaches to a target; its adapter is up at once. `main.py` runs already.
+    pub fn attach_with(
+        &mut self,
+        target: AttachTarget,
+        change: impl FnOnce(&mut AttachRequest),
+    ) -> RowId {
+        if !self.processes.contains_key(&ROOT_PID) {
+            self.process(ROOT_PID, 1, &["python", "main.py"]);
+        }
+        let mut request = attach_request(target);
+        change(&mut request);
+        let root = match self.command(Op::Attach(Box::new(request))) {
+            Ok(Answer::Launched(root)) => root,
+            other => panic!("not attached: {other:?}"),
+        };
+        self.adapter_up(root);
+        root
+    }
+
+    /// A tree whose root `main.py` waited at a port.
+    pub fn attached() -> (Self, RowId) {
+        let mut bench = Self::empty();
+        let root = bench.attach_with(listening(), |_| {});
+        assert_eq!(bench.row(root).state, daptree_model::RowState::Running);
+        (bench, root)
     }
 
     /// The adapter of a root's present run is up.
@@ -260,6 +294,22 @@ impl Bench {
                 let seen = self.with_ancestors(*pid);
                 self.queue.push_front(Input::Described(*pid, seen));
             }
+            Effect::Examine(operation, pid) => {
+                let seen = self.processes.get(pid).cloned();
+                let result = seen.ok_or(Refusal::Gone);
+                self.queue.push_front(Input::Examined(*operation, result));
+            }
+            Effect::Locate(run, whereabouts) => {
+                let mut seen = Vec::new();
+                if whereabouts.place == "here -" {
+                    seen = self.with_ancestors(whereabouts.pid);
+                }
+                self.queue.push_front(Input::Located(*run, seen));
+            }
+            Effect::Scan(run, processes) => {
+                let seen = self.below(processes);
+                self.queue.push_back(Input::Scanned(*run, seen));
+            }
             Effect::Spawn(run, ..) => {
                 if self.spawns {
                     let run = *run;
@@ -309,8 +359,32 @@ pub fn request() -> LaunchRequest {
         just_my_code: true,
         exceptions: Some(Vec::new()),
         stop_on_entry: false,
+        stop_the_world: false,
         max_children: 0,
         breakpoints: Vec::new(),
+    }
+}
+
+/// A program that waits at a port.
+pub fn listening() -> AttachTarget {
+    AttachTarget::Listening {
+        host: "127.0.0.1".to_owned(),
+        port: 5678,
+    }
+}
+
+/// An attach with nothing set.
+pub fn attach_request(target: AttachTarget) -> AttachRequest {
+    AttachRequest {
+        target,
+        just_my_code: true,
+        exceptions: Vec::new(),
+        max_children: 0,
+        breakpoints: Vec::new(),
+        path_maps: Vec::new(),
+        python: None,
+        cwd: "/p".into(),
+        env: Vec::new(),
     }
 }
 

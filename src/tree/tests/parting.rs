@@ -34,6 +34,9 @@ fn detaching_lets_all_of_them_go_deepest_first() {
         );
     }
     assert_eq!(bench.state(root), TreeState::Detached);
+    let expected = vec![root, child, below];
+    let lives = |effect: &Effect| matches!(effect, Effect::LetLive(_, rows) if *rows == expected);
+    assert!(bench.effects.iter().any(lives), "also when we are gone");
     bench.pass(20_000);
     assert_eq!(bench.processes.len(), 3, "all live on");
     assert!(

@@ -217,7 +217,11 @@ impl Simulation {
             Effect::Survey(run, _) => self.world.survey(run),
             Effect::Reply(client, reply) => self.fronts.replied(client, reply.id)?,
             Effect::WakeAt(at) => self.wake = Some(at.0),
+            Effect::Observe(..) | Effect::Locate(..) | Effect::Examine(..) | Effect::Scan(..) => {
+                return Err("nothing is attached to here".to_owned());
+            }
             Effect::Forget(_)
+            | Effect::LetLive(..)
             | Effect::StreamsTaken(_)
             | Effect::Said(..)
             | Effect::Event(_)

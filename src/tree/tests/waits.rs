@@ -112,6 +112,7 @@ fn an_ended_child_alone_is_no_end_of_the_wait() {
     let on_child = bench.ask(wait(left, 10_000), None);
     bench.end(300, EndStatus::Exited(0));
     bench.end(200, EndStatus::Exited(0));
+    bench.end(201, EndStatus::Exited(0));
     assert_eq!(chosen(bench.reply(on_child)), Some((left, RowState::Ended)));
     assert_eq!(bench.reply(id), None);
     bench.end(ROOT_PID, EndStatus::Exited(0));
@@ -125,6 +126,22 @@ fn a_stopped_descendant_comes_before_the_end_of_the_session() {
     bench.end(ROOT_PID, EndStatus::Exited(0));
     let id = bench.ask(wait(root, 1_000), None);
     assert_eq!(chosen(bench.reply(id)), Some((left, RowState::Paused)));
+}
+
+#[test]
+fn a_root_that_ended_is_waited_for_while_what_it_left_is_debugged() {
+    let (mut bench, [root, left, ..]) = family();
+    let id = bench.ask(wait(root, 10_000), None);
+    let on_left = bench.ask(wait(left, 10_000), None);
+    bench.end(ROOT_PID, EndStatus::Exited(0));
+    bench.end(200, EndStatus::Exited(0));
+    assert_eq!(bench.reply(id), None);
+    // A child's end is its end, whatever is below it.
+    assert_eq!(chosen(bench.reply(on_left)), Some((left, RowState::Ended)));
+    bench.end(201, EndStatus::Exited(0));
+    assert_eq!(bench.reply(id), None);
+    bench.end(300, EndStatus::Exited(0));
+    assert_eq!(chosen(bench.reply(id)), Some((root, RowState::Ended)));
 }
 
 #[test]

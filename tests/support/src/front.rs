@@ -58,6 +58,7 @@ impl<'a> Front<'a> {
             sole: false,
             workspace: None,
             maps: Vec::new(),
+            idle: None,
             raw_output: None,
         };
         // As the binary does it.
@@ -100,6 +101,7 @@ impl<'a> Front<'a> {
             just_my_code: true,
             exceptions: Some(Vec::new()),
             stop_on_entry: false,
+            stop_the_world: false,
             max_children: 0,
             breakpoints: breakpoints.iter().map(at).collect(),
         }
@@ -148,13 +150,17 @@ impl<'a> Front<'a> {
         id
     }
 
-    /// Waits for the answer to a command or read.
+    /// Waits for the answer to a command. The next state that is looked at is one from after it.
     pub fn answer(&mut self, id: CommandId) -> Result<Answer, EngineError> {
+        let result = self.reply(id);
+        self.latest = None;
+        result
+    }
+
+    fn reply(&mut self, id: CommandId) -> Result<Answer, EngineError> {
         let deadline = Instant::now() + PATIENCE;
         loop {
             if let Some(result) = self.replies.remove(&id) {
-                // The next state that is looked at is one from after this.
-                self.latest = None;
                 return result;
             }
             self.hear("an answer", deadline);
@@ -170,7 +176,8 @@ impl<'a> Front<'a> {
     pub fn read(&mut self, what: ReadOp) -> Result<Answer, EngineError> {
         let id = self.next_id();
         self.tell(ToEngine::Read(Read { id, what }));
-        self.answer(id)
+        // No state follows what changes nothing.
+        self.reply(id)
     }
 
     /// Tells the engine something that is not answered.

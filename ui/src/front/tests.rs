@@ -163,7 +163,7 @@ fn breakpoints_and_exceptions_at_three_sizes() {
             ("breakpoints", "6jj"),
             ("breakpoints-zoomed", "6z"),
             ("where", "6jjw"),
-            ("exceptions", "xj"),
+            ("exceptions", "Ej"),
         ] {
             let (mut front, mut engine) = scene(size, "");
             kinds(&mut engine);
@@ -175,6 +175,69 @@ fn breakpoints_and_exceptions_at_three_sizes() {
             insta::assert_snapshot!(name, text(&front.frame()));
         }
     }
+}
+
+#[test]
+fn frames_of_worlds_and_of_questions_at_three_sizes() {
+    for (columns, rows) in [(120, 40), (80, 24), (40, 12)] {
+        for (name, keys) in [
+            ("held", ""),
+            ("held-end", "x"),
+            ("held-close-root", "1gX"),
+            ("held-detach", "D"),
+            ("held-restart", "r"),
+        ] {
+            let (mut front, mut engine) = scene((columns, rows), "");
+            engine.handle(ToEngine::Command(Command {
+                id: CommandId(900),
+                expect: None,
+                op: Op::StopTheWorld(RowId(1), true),
+            }));
+            for id in 4..=6 {
+                fixture::change(&mut engine.snapshot, id, |row| row.held = true);
+            }
+            fixture::change(&mut engine.snapshot, 1, |row| row.pausing = true);
+            fixture::change(&mut engine.snapshot, 3, |row| row.stops_world = true);
+            front.engine([engine.publish()]);
+            settle(&mut front, &mut engine);
+            front.type_keys(keys);
+            insta::assert_snapshot!(format!("{columns}x{rows}-{name}"), text(&front.frame()));
+        }
+    }
+}
+
+#[test]
+fn the_stop_at_which_a_session_ended_is_shown_as_its_last() {
+    let (mut front, mut engine) = scene((120, 40), "");
+    fixture::change(&mut engine.snapshot, 2, |row| {
+        fixture::end(row, EndStatus::Signaled(6));
+        row.ended_at = Some(row.stop);
+        let cause = "likely ended by its parent main.py (pid 4001) while stopped for 4.1 s";
+        if let Some(end) = &mut row.end {
+            end.cause = Some(cause.to_owned());
+        }
+    });
+    front.engine([engine.publish()]);
+    settle(&mut front, &mut engine);
+    front.type_keys("1gj\n");
+    settle(&mut front, &mut engine);
+    let frame = text(&front.frame());
+    assert_eq!(front.state().focus, Some(RowId(2)));
+    for wanted in [
+        "SpawnProcess-1 · last stop 1",
+        "x: int = 2",
+        "SIGABRT · likely ended by its parent main.py",
+    ] {
+        assert!(frame.contains(wanted), "{wanted}: {frame}");
+    }
+    // A front end that never saw it stand reads what the engine kept.
+    let mut late = Front::new(UiOptions::default(), (120, 40));
+    late.engine([engine.publish()]);
+    settle(&mut late, &mut engine);
+    late.type_keys("1gj\n");
+    settle(&mut late, &mut engine);
+    let frame = text(&late.frame());
+    assert!(frame.contains("x: int = 2"), "{frame}");
 }
 
 #[test]
@@ -409,6 +472,7 @@ fn the_launch_gets_the_size_of_its_pane() {
         just_my_code: true,
         exceptions: None,
         stop_on_entry: false,
+        stop_the_world: false,
         max_children: 0,
         breakpoints: Vec::new(),
     };

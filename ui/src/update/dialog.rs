@@ -3,7 +3,7 @@
 use super::{Context, breakpoints};
 use crate::commands::{Act, lookup};
 use crate::rows;
-use crate::state::{Action, Dialog, Leave, UiState};
+use crate::state::{Action, Confirm, Dialog, Leave, UiState};
 use crossterm::event::{KeyCode, KeyEvent};
 use daptree_model::{Op, Snapshot};
 
@@ -22,6 +22,12 @@ pub(super) fn end(state: &mut UiState, actions: &mut Vec<Action>) {
 /// Keeps what is scrolled within what there is.
 pub(super) fn settle(state: &mut UiState, snapshot: &Snapshot) {
     let furthest = crate::view::furthest(state, snapshot);
+    if let Some(Dialog::Confirm(asked)) = state.dialog
+        && !snapshot.rows.contains_key(&asked.row)
+    {
+        state.dialog = None;
+        state.hint(format!("{} is gone", asked.row));
+    }
     if let Some(Dialog::Help(lines) | Dialog::Notices(lines)) = &mut state.dialog {
         *lines = (*lines).min(furthest);
     }
@@ -56,6 +62,23 @@ pub(super) fn press(
                 _ => return close(state, act, Act::Exceptions),
             };
             state.dialog = Some(Dialog::Exceptions(next));
+        }
+        Some(Dialog::Confirm(Confirm { what, row })) => {
+            let root = at.snapshot.rows.get(&row).map_or(row, |row| row.root);
+            let chosen = match key.code {
+                KeyCode::Enter | KeyCode::Char('y') => row,
+                KeyCode::Char('t') => root,
+                KeyCode::Esc | KeyCode::Char('n' | 'q') => {
+                    state.dialog = None;
+                    return;
+                }
+                _ => return,
+            };
+            state.dialog = None;
+            actions.push(Action::Command {
+                expect: None,
+                op: what.op(chosen),
+            });
         }
         Some(Dialog::Help(top)) => {
             let next = match act {

@@ -131,7 +131,8 @@ pub(super) fn cycle(state: &mut UiState, snapshot: &Snapshot, forward: bool, sto
 pub(super) fn observe(state: &mut UiState, snapshot: &Snapshot) {
     state.moves.left.retain(|id, stop| {
         let row = snapshot.rows.get(id);
-        row.is_some_and(|row| row.is_paused() && row.stop == *stop)
+        // One that its world holds after its own stop does not run.
+        row.is_some_and(|row| row.is_paused() && row.stop == *stop && !row.held)
     });
     let fresh: Vec<RowId> = snapshot
         .rows

@@ -1,11 +1,11 @@
 //! Carries out the commands of the table on the pane that has the keyboard and the session that
 //! has the focus. Lists are moved in `cursor`, dialogs and prompts are read elsewhere.
 
-use super::{Context, breakpoints, cursor, dialog, focus, search, shown};
+use super::{Context, breakpoints, cursor, dialog, focus, lifecycle, search, shown};
 use crate::commands::{Act, Pane, lookup};
 use crate::keyboard;
 use crate::rows::{self, StackRow, VarKind};
-use crate::state::{Action, Dialog, Leave, Prompt, PromptKind, SourceKey, UiState};
+use crate::state::{Action, Dialog, Leave, Lifecycle, Prompt, PromptKind, SourceKey, UiState};
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use daptree_model::{
     BreakpointAt, BreakpointId, BreakpointSpec, Op, PAGE, Row, RowId, RowState, Snapshot,
@@ -102,7 +102,15 @@ fn carry_out(state: &mut UiState, at: &Context<'_>, act: Act, actions: &mut Vec<
             }
             if let Some((row, stop)) = stopped_focus(state, snapshot, "goes on only from a stop") {
                 actions.push(command(Some(stop), Op::Continue(row)));
-                focus::go_on(state, snapshot, row, stop);
+                if snapshot
+                    .rows
+                    .get(&row)
+                    .is_some_and(|row| row.held && lifecycle::is_of_world(snapshot, row))
+                {
+                    focus::all_go_on(state, snapshot);
+                } else {
+                    focus::go_on(state, snapshot, row, stop);
+                }
             }
         }
         Act::Next | Act::StepIn | Act::StepOut => {
@@ -129,13 +137,13 @@ fn carry_out(state: &mut UiState, at: &Context<'_>, act: Act, actions: &mut Vec<
             }
         }
         Act::ToggleBreakpoint => toggle_breakpoint(state, at, actions),
-        Act::Restart => match focus_row(state, snapshot) {
-            Some(row) => {
-                actions.push(command(None, Op::Restart(row.root)));
-                state.hint("restarting");
-            }
-            None => state.hint("there is nothing to restart"),
-        },
+        Act::PauseAll | Act::StopTheWorld | Act::StopSubtree => {
+            lifecycle::group(state, snapshot, act, actions);
+        }
+        Act::Restart => lifecycle::ask(state, snapshot, Lifecycle::Restart, actions),
+        Act::Terminate => lifecycle::ask(state, snapshot, Lifecycle::Terminate, actions),
+        Act::Close => lifecycle::ask(state, snapshot, Lifecycle::Close, actions),
+        Act::Detach => lifecycle::ask(state, snapshot, Lifecycle::Detach, actions),
         Act::NextSession => focus::cycle(state, snapshot, true, false),
         Act::PreviousSession => focus::cycle(state, snapshot, false, false),
         Act::NextStopped => focus::cycle(state, snapshot, true, true),
@@ -213,11 +221,11 @@ fn carry_out(state: &mut UiState, at: &Context<'_>, act: Act, actions: &mut Vec<
     }
 }
 
-fn command(expect: Option<StopNumber>, op: Op) -> Action {
+pub(super) fn command(expect: Option<StopNumber>, op: Op) -> Action {
     Action::Command { expect, op }
 }
 
-fn focus_row<'a>(state: &UiState, snapshot: &'a Snapshot) -> Option<&'a Row> {
+pub(super) fn focus_row<'a>(state: &UiState, snapshot: &'a Snapshot) -> Option<&'a Row> {
     Some(snapshot.rows.get(&state.focus?)?.as_ref())
 }
 
@@ -246,7 +254,7 @@ fn stopped_focus(
     let others = snapshot
         .rows
         .values()
-        .filter(|row| focus::stands(state, row) && rows::takes_focus(row))
+        .filter(|row| focus::stands(state, row) && !row.held && rows::takes_focus(row))
         .count();
     if others > 0 {
         state.hint(format!(

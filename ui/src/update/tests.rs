@@ -3,6 +3,7 @@
 mod breakpoints;
 mod focus;
 mod leaving;
+mod lifecycle;
 mod panes;
 
 use super::*;
@@ -110,7 +111,6 @@ fn other_commands() {
     assert_eq!(desk.keys("C"), command(None, Op::ContinueAll(RowId(1))));
     assert_eq!(desk.keys("C"), [], "nothing is left to continue");
     let mut desk = Desk::new(fixture::five_stopped());
-    assert_eq!(desk.keys("r"), command(None, Op::Restart(RowId(1))));
     assert_eq!(desk.keys("p"), [], "it is stopped already");
     desk.keys("[");
     assert_eq!(desk.focus(), 1);

@@ -4,8 +4,8 @@ use super::{Scene, help};
 use crate::layout::STATUS;
 use crate::paint::{Pen, width};
 use crate::rows;
-use crate::state::{Dialog, UiState};
-use daptree_model::Snapshot;
+use crate::state::{Confirm, Dialog, Lifecycle, UiState};
+use daptree_model::{Snapshot, TreeOrigin};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -19,7 +19,7 @@ pub(super) fn draw(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
         None => {}
         Some(Dialog::Quit) => {
             let counts = rows::counts(scene.snapshot);
-            let live = counts.stopped + counts.running;
+            let live = counts.stopped + counts.held + counts.running;
             let what = match live {
                 0 => "The tree is still alive.".to_owned(),
                 1 => "1 process of the tree is alive.".to_owned(),
@@ -53,6 +53,10 @@ pub(super) fn draw(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
             let room = usize::from(inside(area).height);
             let top = (at + 2).saturating_sub(room);
             framed(scene, "exceptions", &lines, top, area, buffer);
+        }
+        Some(Dialog::Confirm(asked)) => {
+            let (title, lines) = question(scene, asked, inside(area).width);
+            framed(scene, title, &lines, 0, area, buffer);
         }
         Some(Dialog::Help(top)) => {
             let lines = help::lines(scene, inside(area).width);
@@ -133,13 +137,78 @@ fn exceptions(scene: &Scene<'_>, cursor: usize, columns: u16) -> (Vec<Line>, usi
     (lines, at)
 }
 
+/// What will happen, and the keys that let it.
+fn question(scene: &Scene<'_>, asked: Confirm, columns: u16) -> (&'static str, Vec<Line>) {
+    let snapshot = scene.snapshot;
+    let Confirm { what, row } = asked;
+    let known = snapshot.rows.get(&row);
+    let name = known.map_or_else(String::new, |known| format!("{} {row}", known.name));
+    let root = known.map_or(row, |known| known.root);
+    let own = known.is_some_and(|known| !known.is_ended());
+    let attached = snapshot
+        .tree_of(row)
+        .is_some_and(|tree| tree.origin == TreeOrigin::Attached);
+    let below = rows::alive_below(snapshot, row).saturating_sub(usize::from(own));
+    let all = rows::alive_below(snapshot, root);
+    let with = match below {
+        0 => String::new(),
+        count => format!(" and {} below it", rows::counted(count, "process")),
+    };
+    let (title, text) = match what {
+        Lifecycle::Terminate => ("end", format!("{name}{with}: ended, the rows stay.")),
+        Lifecycle::Close if attached && row == root => (
+            "close",
+            format!("{name}{with}: let go, they live on; the rows go."),
+        ),
+        Lifecycle::Close => ("close", format!("{name}{with}: ended, the rows go.")),
+        Lifecycle::Restart => (
+            "restart",
+            format!("{name}{with}: ended and started again. Breakpoints stay."),
+        ),
+        Lifecycle::Detach => (
+            "detach",
+            format!("{name}{with}: live on without a debugger."),
+        ),
+    };
+    let theme = scene.theme;
+    let mut lines: Vec<Line> = help::wrap(&text, usize::from(columns))
+        .into_iter()
+        .map(|part| vec![(part, theme.text)])
+        .collect();
+    lines.push(vec![]);
+    let mut keys = vec![("Enter", " do it".to_owned())];
+    if row != root {
+        keys = vec![
+            ("Enter", " this one".to_owned()),
+            ("t", format!(" the tree ({all})")),
+        ];
+    }
+    keys.push(("Esc", " cancel".to_owned()));
+    let pieces = keys
+        .into_iter()
+        .map(|(key, text)| vec![(key.to_owned(), theme.key), (text, theme.text)]);
+    let in_one: Line = pieces
+        .clone()
+        .collect::<Vec<_>>()
+        .join(&("   ".to_owned(), theme.text));
+    let wide: u16 = in_one.iter().map(|(text, _)| width(text)).sum();
+    if wide <= columns {
+        lines.push(in_one);
+    } else {
+        lines.extend(pieces);
+    }
+    (title, lines)
+}
+
 /// How far the help page or the list of messages can be scrolled on a screen.
 pub(crate) fn furthest(state: &UiState, snapshot: &Snapshot) -> usize {
     let area = Rect::new(0, 0, state.size.0, state.size.1.saturating_sub(STATUS));
     let lines = match state.dialog {
         Some(Dialog::Help(_)) => help::count(inside(area).width),
         Some(Dialog::Notices(_)) => messages(state, snapshot, inside(area).width).len(),
-        Some(Dialog::Quit | Dialog::Ending | Dialog::Exceptions(_)) | None => 0,
+        Some(Dialog::Quit | Dialog::Ending | Dialog::Confirm(_) | Dialog::Exceptions(_)) | None => {
+            0
+        }
     };
     lines.saturating_sub(usize::from(inside(area).height))
 }

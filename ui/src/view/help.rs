@@ -36,6 +36,7 @@ fn texts(ascii: bool, columns: u16) -> Vec<(String, String)> {
         (sign('·', '.'), "not debugged"),
         (sign('↗', '^'), "let go"),
         ('!', "connection broke"),
+        (sign('⊞', 'W'), "stops as one with what is below it"),
     ];
     let marks = [
         (sign('●', 'B'), "breakpoint"),

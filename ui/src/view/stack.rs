@@ -18,8 +18,11 @@ pub(super) fn title(scene: &Scene<'_>, room: u16) -> String {
         0 | 1 => String::new(),
         count => format!(" · {count} threads"),
     };
+    let ended_here = seen.row.ended_at == Some(seen.inspect.stop);
     let over = if seen.fresh {
         String::new()
+    } else if ended_here {
+        format!(" · last stop {}", seen.inspect.stop)
     } else {
         format!(" · stop {} (over)", seen.inspect.stop)
     };
@@ -32,6 +35,7 @@ pub(super) fn title(scene: &Scene<'_>, room: u16) -> String {
     let over = match room.checked_sub(width(&over)) {
         Some(rest) if rest >= SHORT_NAME => over.as_str(),
         _ if seen.fresh => "",
+        _ if ended_here => " · last stop",
         _ => " · over",
     };
     cut_middle(name, room.saturating_sub(width(over))) + over

@@ -59,7 +59,7 @@ fn focus_line(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
         .rows
         .values()
         .filter(|row| Some(row.id) != scene.state.focus)
-        .filter(|row| row.is_paused() && rows::takes_focus(row))
+        .filter(|row| row.is_paused() && !row.held && rows::takes_focus(row))
         .count();
     let tail = match others {
         count if count > 0 && area.width < 60 => format!(" +{count} stopped "),
@@ -156,7 +156,7 @@ fn hints(scene: &Scene<'_>, pen: &mut Pen<'_>) {
         .snapshot
         .rows
         .values()
-        .any(|row| row.is_paused() && Some(row.id) != state.focus);
+        .any(|row| row.is_paused() && !row.held && Some(row.id) != state.focus);
     let mut acts: Vec<Act> = Vec::new();
     if state.locked {
         pen.put("Ctrl-]", scene.theme.key);

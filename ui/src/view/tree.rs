@@ -20,6 +20,7 @@ pub(super) fn title(scene: &Scene<'_>, room: u16) -> String {
         .sum();
     let parts = [
         (counts.stopped, "stopped", scene.sign('‖', 'S')),
+        (counts.held, "held", 'h'),
         (counts.running, "running", scene.sign('▶', 'R')),
         (counts.ended, "ended", scene.sign('■', '#')),
         (dropped as usize, "older not shown", '-'),
@@ -29,6 +30,10 @@ pub(super) fn title(scene: &Scene<'_>, room: u16) -> String {
     for (count, word, sign) in parts.into_iter().filter(|part| part.0 > 0) {
         let _ = write!(long, " · {count} {word}");
         let _ = write!(short, " {sign}{count}");
+    }
+    if scene.snapshot.trees.iter().any(|tree| tree.stop_the_world) {
+        long.push_str(" · stop the world");
+        short.push_str(" W");
     }
     if width(&long) <= room { long } else { short }
 }
@@ -107,6 +112,9 @@ fn draw_row(
     if row.execs > 0 {
         // It replaced itself and is the same process all the same.
         name.push(scene.sign('↻', '@'));
+    }
+    if row.stops_world && row.parent.is_some() {
+        name.push(scene.sign('⊞', 'W'));
     }
     if shown.folded && shown.below > 0 {
         let _ = write!(name, " +{}", shown.below);

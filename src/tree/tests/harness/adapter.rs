@@ -101,6 +101,14 @@ impl Bench {
                     self.waiting_root = Some(connection);
                     let body = json!({ "host": "127.0.0.1", "port": 5679 });
                     self.event_later(connection, "debugpyWaitingForServer", body);
+                } else if arguments["subProcessId"]
+                    .as_u64()
+                    .is_some_and(|pid| self.unknown.contains(&(pid as u32)))
+                {
+                    // As debugpy does: the client is not to complain.
+                    self.attaching.remove(&connection);
+                    self.respond(connection, request, Ok(json!({})));
+                    self.event_later(connection, "terminated", json!({}));
                 } else {
                     self.event_later(connection, "initialized", json!({}));
                 }
@@ -155,6 +163,10 @@ impl Bench {
                 let hex: String = text.bytes().map(|byte| format!("{byte:02x}")).collect();
                 json!({ "result": format!("'{hex}'") })
             }
+            "evaluate" if request_holds(&arguments, "boot_id") => {
+                let place = self.place;
+                json!({ "result": format!("'100 {place} - 1.8.22'") })
+            }
             "evaluate" => {
                 let naming = arguments.get("frameId").is_none();
                 let process = self.tree.connections[&connection].row;
@@ -201,4 +213,9 @@ impl Bench {
             "source": { "path": path, "name": "main.py" },
         }] })
     }
+}
+
+fn request_holds(arguments: &Value, text: &str) -> bool {
+    let expression = arguments["expression"].as_str().unwrap_or_default();
+    expression.contains(text)
 }

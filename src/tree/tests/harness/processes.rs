@@ -79,6 +79,22 @@ impl Bench {
         }
     }
 
+    /// These processes, as far as they live, and all below them, parents first.
+    pub(super) fn below(&self, processes: &[ProcessKey]) -> Vec<Seen> {
+        let live = self.processes.values();
+        let live = live.filter(|seen| processes.contains(&seen.process));
+        let mut out: Vec<Seen> = live.cloned().collect();
+        let mut at = 0;
+        while let Some(above) = out.get(at).map(|seen| seen.process.pid) {
+            let children = self.processes.values().filter(|seen| seen.parent == above);
+            let new = |seen: &&Seen| !out.iter().any(|known| known.process == seen.process);
+            let children: Vec<Seen> = children.filter(new).cloned().collect();
+            out.extend(children);
+            at += 1;
+        }
+        out
+    }
+
     pub(super) fn with_ancestors(&self, pid: u32) -> Vec<Seen> {
         let mut out = Vec::new();
         let mut at = pid;

@@ -105,6 +105,7 @@ impl Fronts {
         request.breakpoints = vec![at_line(3)];
         request.exceptions = Some(vec!["userUnhandled".to_owned()]);
         request.stop_on_entry = self.random.permille(200);
+        request.stop_the_world = self.random.permille(300);
         Op::Launch(Box::new(request))
     }
 
@@ -153,7 +154,7 @@ impl Fronts {
             return Some(self.look(client, row, stop));
         }
         let thread = self.random.permille(200).then_some(1);
-        let op = match self.random.between(0, 13) {
+        let op = match self.random.between(0, 14) {
             0..=3 => Op::Continue(row),
             4 => Op::Next(row, thread),
             5 => Op::StepIn(row, thread),
@@ -162,6 +163,7 @@ impl Fronts {
             8 => Op::ContinueAll(row),
             9 => Op::PauseAll(row),
             10 => self.breakpoint(),
+            12 => Op::StopTheWorld(row, self.random.permille(500)),
             11 => Op::SetVariable {
                 row,
                 container: 10,

@@ -71,6 +71,8 @@ struct Process {
     unkillable: bool,
     /// The core asked for its end.
     doomed: bool,
+    /// It is to stop where it runs next: in a while, or at its first line.
+    to_pause: bool,
 }
 
 pub struct World {
@@ -304,6 +306,7 @@ impl World {
             watched: false,
             unkillable: self.random.permille(self.faults.unkillable),
             doomed: false,
+            to_pause: false,
         };
         self.processes.insert(pid, process);
         key
@@ -315,6 +318,10 @@ impl World {
             return;
         };
         let (pid, run, follows, session) = (key.pid, process.run, process.follows, process.session);
+        if session.is_some() && std::mem::take(&mut process.to_pause) {
+            self.stops(key, "pause");
+            return;
+        }
         let command = process.seen.command.clone();
         let crowded = self.processes.len() as u64 >= self.faults.crowd;
         match self.random.between(0, 19) {

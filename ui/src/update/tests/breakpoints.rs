@@ -136,7 +136,7 @@ fn filter(name: &str) -> ExceptionFilter {
 #[test]
 fn filters_are_switched_in_their_dialog() {
     let mut desk = Desk::new(fixture::five_stopped());
-    assert_eq!(desk.keys("x "), [], "no adapter has said what it has");
+    assert_eq!(desk.keys("E "), [], "no adapter has said what it has");
     desk.keys("\u{1b}");
     desk.change(2, |row| {
         row.exception_filters = vec![filter("raised"), filter("uncaught")];
@@ -153,7 +153,7 @@ fn filters_are_switched_in_their_dialog() {
         let names = names.iter().map(|name| (*name).to_owned()).collect();
         command(None, Op::SetExceptionFilters(names))
     };
-    assert_eq!(desk.keys("x "), set(&["raised", "uncaught"]));
+    assert_eq!(desk.keys("E "), set(&["raised", "uncaught"]));
     desk.snapshot.exception_filters = Some(vec!["raised".to_owned(), "uncaught".to_owned()]);
     assert_eq!(
         desk.keys("jjj "),
@@ -161,6 +161,6 @@ fn filters_are_switched_in_their_dialog() {
         "the cursor stays in the list"
     );
     assert_eq!(desk.keys("k "), set(&["uncaught"]));
-    desk.keys("x");
+    desk.keys("E");
     assert_eq!(desk.state.dialog, None);
 }

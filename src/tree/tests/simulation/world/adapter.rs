@@ -226,7 +226,14 @@ impl World {
         let key = process.seen.process;
         process.told_at = None;
         if process.state != State::Running {
+            let begins = process.state == State::Parked;
             process.state = State::Running;
+            if begins && process.to_pause && process.session.is_some() {
+                process.to_pause = false;
+                self.stops(key, "pause");
+                return;
+            }
+            process.to_pause = false;
             self.act_later(key);
         }
     }
@@ -395,8 +402,15 @@ impl World {
             }
             "pause" => {
                 self.respond(connection, request, Ok(json!({})));
-                if let Some(key) = target {
-                    self.stops(key, "pause");
+                // At once, or when it comes back from a call or is let go.
+                let at_once = self.random.permille(700);
+                if let Some(process) = target.and_then(|key| self.process_of(key)) {
+                    let key = process.seen.process;
+                    if at_once && process.state == State::Running {
+                        self.stops(key, "pause");
+                    } else {
+                        process.to_pause = true;
+                    }
                 }
                 return;
             }

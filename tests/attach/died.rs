@@ -1,0 +1,85 @@
+//! daptree itself dies while it is attached: what it visited runs on.
+
+use crate::scene;
+use crate::target::Target;
+use daptree_testing::{PATIENCE, Scene, process};
+use rustix::process::Signal;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::time::Instant;
+
+/// A `daptree trace --attach` whose stops stand until it is gone.
+struct Visitor(Child);
+
+impl Visitor {
+    /// Starts it and waits until a session stands at its stop.
+    fn stopped(scene: &Scene, target: &str, stop: (&str, &str)) -> Self {
+        let mut child = Command::new(&scene.binary)
+            .args([
+                "trace",
+                "--json",
+                "--hold",
+                "600",
+                "-b",
+                &scene.at(stop.0, stop.1),
+            ])
+            .args(["--attach", target])
+            .current_dir(scene.work())
+            .env_clear()
+            .envs(scene.env.iter().cloned())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let mut said = Vec::new();
+        for line in lines.map_while(Result::ok) {
+            if line.contains("\"type\":\"stop\"") {
+                return Self(child);
+            }
+            said.push(line);
+        }
+        panic!("it never stopped: {said:#?}");
+    }
+
+    fn ended_by(&mut self, signal: Signal) {
+        process::send(self.0.id(), signal);
+        let deadline = Instant::now() + PATIENCE;
+        assert!(process::ended_by(self.0.id(), deadline));
+        let _ = self.0.wait();
+    }
+}
+
+impl Drop for Visitor {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_visited_program_survives_its_visitor() {
+    for signal in [Signal::INT, Signal::TERM, Signal::KILL] {
+        let scene = scene();
+        let target = Target::listen(&scene, &["--wait-for-client"], &["parent.py"]);
+        let place = format!("127.0.0.1:{}", target.port());
+        let mut visitor = Visitor::stopped(&scene, &place, ("child.py", "# work"));
+        visitor.ended_by(signal);
+        target.finish("child ended with 3");
+    }
+}
+
+#[test]
+fn a_process_that_the_debugger_was_put_into_survives_too() {
+    if !process::runs(&["gdb", "--version"]) {
+        eprintln!("not tried: there is no gdb here");
+        return;
+    }
+    let scene = scene();
+    let target = Target::start(&scene, &["beat.py", "0"]);
+    target.until("beats", 1);
+    let pid = target.pid().to_string();
+    let mut visitor = Visitor::stopped(&scene, &pid, ("beat.py", "# beat"));
+    visitor.ended_by(Signal::KILL);
+    target.end();
+    target.finish("ended with []");
+}
