@@ -8,6 +8,7 @@ use crate::dap::message::{Event, Message};
 use daptree_model::{AttachTarget, BreakpointId, BreakpointSpec, Cause, PathMap};
 use serde_json::Value;
 use std::fmt::Debug;
+use std::sync::Arc;
 
 /// The settings of a tree that its sessions share.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -230,4 +231,30 @@ pub trait Policy: Debug + Send + Sync {
 
     /// Whether this command line is that of a process which is about to be reported.
     fn will_report(&self, command: &[String]) -> bool;
+}
+
+/// The policy of this id.
+pub fn known(id: &str) -> Option<Arc<dyn Policy>> {
+    let policies: [Arc<dyn Policy>; 1] = [Arc::new(debugpy::Debugpy)];
+    policies.into_iter().find(|policy| policy.id() == id)
+}
+
+/// A policy as serde has it: its id.
+pub mod by_id {
+    use super::Policy;
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
+    use std::sync::Arc;
+
+    /// Writes the id.
+    pub fn serialize<S: Serializer>(policy: &Arc<dyn Policy>, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(policy.id())
+    }
+
+    /// Finds the policy of an id; one that this daptree does not know is refused by name.
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Arc<dyn Policy>, D::Error> {
+        let id = String::deserialize(from)?;
+        super::known(&id)
+            .ok_or_else(|| D::Error::custom(format!("this daptree knows no adapter called `{id}`")))
+    }
 }

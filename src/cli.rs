@@ -33,6 +33,8 @@ pub enum Invocation {
     Trace(TraceRequest),
     /// `daptree attach …` or `daptree listen …`: the terminal front end.
     Attach(AttachCommand),
+    /// `daptree replay FILE`: the terminal front end on a journal.
+    Replay(PathBuf),
     /// `daptree demo`.
     Demo,
     /// `daptree doctor`.
@@ -66,6 +68,8 @@ pub struct RunRequest {
     pub env: Vec<(OsString, OsString)>,
     /// Use pipes in place of a pseudo terminal.
     pub no_pty: bool,
+    /// Where to keep a journal, as typed.
+    pub record: Option<PathBuf>,
     /// The program and its words, byte for byte. Never empty.
     pub program: Vec<OsString>,
 }
@@ -89,6 +93,8 @@ pub struct TraceRequest {
     pub json: bool,
     /// What to attach to in place of starting a program.
     pub attach: Option<AttachTarget>,
+    /// Where to keep a journal, as typed.
+    pub record: Option<PathBuf>,
     /// The program and its words, byte for byte. Empty only with `attach`.
     pub program: Vec<OsString>,
 }
@@ -101,6 +107,18 @@ pub struct NotRun {
     pub message: String,
     /// 0 for help and version, else [`USAGE_STATUS`].
     pub status: u8,
+}
+
+impl Invocation {
+    /// Where a journal is to be kept, if one is.
+    pub fn record(&self) -> Option<&Path> {
+        match self {
+            Self::Run(request) => request.record.as_deref(),
+            Self::Trace(request) => request.record.as_deref(),
+            Self::Attach(command) => command.record.as_deref(),
+            _ => None,
+        }
+    }
 }
 
 impl NotRun {
@@ -134,6 +152,12 @@ enum Verb {
     Attach(attach::AttachWords),
     /// Wait for a program that connects back, such as one in a container
     Listen(attach::ListenWords),
+    /// Look at a run that was recorded with --record, step by step
+    Replay {
+        /// The journal
+        #[arg(value_name = "FILE")]
+        journal: PathBuf,
+    },
     /// Look around in a small bundled process tree
     Demo,
     /// Say what works on this machine and what to do about the rest
@@ -181,6 +205,9 @@ struct RunWords {
     /// Give the program pipes, not a terminal of its own
     #[arg(long)]
     no_pty: bool,
+    /// Keep a journal of the run for `daptree replay`; it holds no environment values or tokens
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
     /// The program and its arguments, as in a shell
     #[arg(value_name = "PROGRAM", required = true, trailing_var_arg = true)]
     program: Vec<OsString>,
@@ -213,6 +240,9 @@ struct TraceWords {
     /// Attach to HOST:PORT or to a pid in place of starting a program
     #[arg(long, value_name = "TARGET", hide = true, conflicts_with = "program", value_parser = clap::builder::OsStringValueParser::new().try_map(|text| attach::traced_target(&text)))]
     attach: Option<AttachTarget>,
+    /// Keep a journal of the run for `daptree replay`; it holds no environment values or tokens
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
     /// The program and its arguments, as in a shell
     #[arg(
         value_name = "PROGRAM",
@@ -247,6 +277,7 @@ where
                 cwd: words.cwd,
                 env: words.env,
                 no_pty: words.no_pty,
+                record: words.record,
                 program: words.program,
             }))
         }
@@ -259,10 +290,12 @@ where
             just_my_code: words.just_my_code,
             json: words.json,
             attach: words.attach,
+            record: words.record,
             program: words.program,
         })),
         Verb::Attach(words) => Ok(Invocation::Attach(words.read(cwd)?)),
         Verb::Listen(words) => Ok(Invocation::Attach(words.read(cwd)?)),
+        Verb::Replay { journal } => Ok(Invocation::Replay(journal)),
         Verb::Demo => Ok(Invocation::Demo),
         Verb::Doctor => Ok(Invocation::Doctor),
         Verb::Keeper => Ok(Invocation::Keeper),
@@ -272,11 +305,12 @@ where
 /// Puts `run` in where no command is named. Only the first word can be a command, so
 /// `daptree -- demo` runs a program called demo.
 fn with_verb<I: IntoIterator<Item = OsString>>(words: I) -> Vec<OsString> {
-    const OURS: [&str; 12] = [
+    const OURS: [&str; 13] = [
         "run",
         "trace",
         "attach",
         "listen",
+        "replay",
         "demo",
         "doctor",
         "keeper",

@@ -59,6 +59,7 @@ pub async fn run(ambient: Ambient, config: EngineConfig) -> Result<i32> {
         just_my_code: true,
         json: false,
         attach: None,
+        record: None,
         program,
     };
     Ok(trace::run(request, folder.0.clone(), ambient.env, config).await?)

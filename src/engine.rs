@@ -15,9 +15,12 @@ mod shell;
 mod streams;
 mod terminal;
 
+pub(crate) use files::read as read_source;
 pub use streams::{RawOutput, RawPiece};
+pub(crate) use streams::{kind_of, window};
 
 use crate::process::reaper::Reaper;
+use crate::record::Recorder;
 use crate::settings::Folders;
 use crate::tree::Input;
 use daptree_model::{ClientId, FromEngine, PathMap, ToEngine};
@@ -56,6 +59,8 @@ pub struct EngineConfig {
     pub idle: Option<Duration>,
     /// Also gets every byte that the tree's processes write, as it is written.
     pub raw_output: Option<mpsc::Sender<RawOutput>>,
+    /// Keeps a journal of it.
+    pub record: Option<Recorder>,
 }
 
 /// A running engine. Dropping it without [`Engine::stop`] leaves ending the trees to the keeper.

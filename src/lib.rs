@@ -13,7 +13,8 @@
 //! | [`process`] | processes: table, start, terminal, end, reaper, keeper | adapters, sessions |
 //! | [`output`] | what processes wrote, bounded, by cursor | where it came from |
 //! | [`launch`] | what was typed → what to start; interpreters, debugpy | sessions |
-//! | [`trace`], [`run`], [`demo`], [`doctor`] | the commands | adapters |
+//! | [`record`] | the journal of a run: written, read, replayed | how a tree is debugged |
+//! | [`trace`], [`run`], [`replay`], [`demo`], [`doctor`] | the commands | adapters |
 //! | [`cli`], [`settings`], [`logs`] | flags, `.daptree.toml`, folders, logs | everything else |
 //!
 //! Arrows: `model ← ui ← main` and `model, dap ← adapter ← tree ← engine ← main`. Cargo keeps the
@@ -40,6 +41,8 @@ pub mod launch;
 pub mod logs;
 pub mod output;
 pub mod process;
+pub mod record;
+pub mod replay;
 pub mod run;
 pub mod settings;
 pub mod trace;

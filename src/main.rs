@@ -5,8 +5,9 @@ use daptree::cli::{self, Invocation};
 use daptree::engine::EngineConfig;
 use daptree::launch::{Ambient, LaunchOptions};
 use daptree::process::{keeper, limits};
+use daptree::record::{Header, Recording};
 use daptree::settings::{Folders, Workspace};
-use daptree::{demo, doctor, logs, run, trace};
+use daptree::{demo, doctor, logs, replay, run, trace};
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -62,6 +63,11 @@ fn debug(invocation: Invocation, ambient: Ambient) -> Result<i32> {
     // A trace is the same whatever was set before it.
     let kept = matches!(invocation, Invocation::Run(_) | Invocation::Attach(_))
         .then(|| workspace.root.clone());
+    let recording = invocation.record().map(|path| {
+        let settings = serde_json::to_value(&workspace.settings)?;
+        anyhow::Ok(Recording::start(path, &Header::new(settings))?)
+    });
+    let (recording, record) = recording.transpose()?.unzip();
     let config = EngineConfig {
         folders,
         settings_python: workspace.settings.python.clone(),
@@ -71,6 +77,7 @@ fn debug(invocation: Invocation, ambient: Ambient) -> Result<i32> {
         maps: workspace.settings.maps.clone(),
         idle: None,
         raw_output: None,
+        record,
     };
     limits::raise_open_files();
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -89,11 +96,15 @@ fn debug(invocation: Invocation, ambient: Ambient) -> Result<i32> {
             Invocation::Attach(command) => {
                 run::attach(command, &workspace.settings, ambient, config).await
             }
+            Invocation::Replay(journal) => replay::run(&journal).await,
             Invocation::Demo => demo::run(ambient, config).await,
             Invocation::Doctor | Invocation::Keeper => Ok(0),
         }
     });
     // Readers of standard input cannot be cancelled: they are not waited for.
     runtime.shutdown_background();
+    if let Some(recording) = recording {
+        recording.finish()?.tell();
+    }
     code
 }

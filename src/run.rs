@@ -24,7 +24,7 @@ const MAX_CHILDREN: u32 = 256;
 /// How long ending the trees may take when the user is gone.
 const LEAVING: Duration = Duration::from_secs(5);
 /// The exit status after the terminal was closed.
-const HUNG_UP: i32 = 128 + 1;
+pub(crate) const HUNG_UP: i32 = 128 + 1;
 
 /// Runs the terminal front end until the user leaves. Gives the exit status.
 pub async fn run(

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use daptree_model::PathMap;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 pub mod folders;
 
@@ -14,7 +14,7 @@ pub use folders::{Folders, FoldersError};
 pub const FILE_NAME: &str = ".daptree.toml";
 
 /// What `.daptree.toml` can say. `None` where it says nothing.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
     /// The interpreter: a command on PATH, or a path made absolute from the file's folder.

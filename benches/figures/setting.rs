@@ -64,6 +64,7 @@ impl Setting {
             maps: Vec::new(),
             idle: None,
             raw_output: None,
+            record: None,
         }
     }
 

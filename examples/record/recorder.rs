@@ -53,6 +53,7 @@ impl Recorder {
             maps: Vec::new(),
             idle: None,
             raw_output: None,
+            record: None,
         })?;
         let (to_engine, from_engine) = engine.connect();
         let options = UiOptions {

@@ -9,6 +9,7 @@ pub mod launch;
 pub mod message;
 pub mod output;
 pub mod process;
+pub mod replay;
 pub mod row;
 pub mod snapshot;
 
@@ -27,5 +28,6 @@ pub use message::{
 };
 pub use output::{OutputLine, OutputWindow, Stream};
 pub use process::{EndStatus, ProcessKey, signal_name};
+pub use replay::{ReplayOp, ReplayView};
 pub use row::{Cause, End, Exception, ExceptionFilter, Follow, Place, Row, RowState, Stop};
 pub use snapshot::{Notice, Snapshot, TreeOrigin, TreeState, TreeView};

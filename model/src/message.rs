@@ -3,8 +3,8 @@
 
 use crate::{
     AttachRequest, BreakpointId, BreakpointSpec, CommandId, EndStatus, Evaluation, Exception,
-    Interest, LaunchRequest, Notice, OutputWindow, Page, ProcessOffer, Refusal, Row, RowId,
-    RowState, Snapshot, Stack, Stop, StopNumber, Stream, Thread,
+    Interest, LaunchRequest, Notice, OutputWindow, Page, ProcessOffer, Refusal, ReplayOp, Row,
+    RowId, RowState, Snapshot, Stack, Stop, StopNumber, Stream, Thread,
 };
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -40,6 +40,8 @@ pub enum ToEngine {
     },
     /// Send [`FromEngine::Terminal`] for this root from now on, the present screen first.
     TerminalWatch(RowId),
+    /// Steers a replay; an engine that runs programs ignores it.
+    Replay(ReplayOp),
 }
 
 /// A command with the stop it was decided on.
@@ -565,6 +567,9 @@ pub enum EngineError {
     /// A front end gave up.
     #[error("the command was cancelled")]
     Cancelled,
+    /// A replay was asked for what the recorded run never did.
+    #[error("{0} is not recorded: a replay shows what was, and nothing else")]
+    NotRecorded(String),
     /// A file or the system said no.
     #[error("{0}")]
     Failed(String),

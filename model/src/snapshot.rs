@@ -1,7 +1,7 @@
 //! The state of all trees at one moment, shared and immutable. Front ends draw from it and
 //! answer from it; they never change it.
 
-use crate::{Breakpoint, Inspect, Row, RowId};
+use crate::{Breakpoint, Inspect, ReplayView, Row, RowId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -32,6 +32,9 @@ pub struct Snapshot {
     pub output_lines: BTreeMap<RowId, u64>,
     /// The newest warnings and errors, oldest first, at most 100.
     pub notices: Vec<Arc<Notice>>,
+    /// How far a replay has come; `None`: this is no replay.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replay: Option<ReplayView>,
 }
 
 impl Snapshot {

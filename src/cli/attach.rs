@@ -5,7 +5,7 @@ use super::{BreakpointSpec, LOC_HELP, NotRun, filters, locations, usage};
 use clap::Args;
 use daptree_model::{AttachTarget, PathMap};
 use std::ffi::{OsStr, OsString};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What `daptree attach` and `daptree listen` were asked for.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,6 +24,8 @@ pub struct AttachCommand {
     pub python: Option<OsString>,
     /// `--map`, in the order typed.
     pub path_maps: Vec<PathMap>,
+    /// Where to keep a journal, as typed.
+    pub record: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -72,6 +74,9 @@ struct SettingWords {
     /// Accept breakpoints in files that are not there yet
     #[arg(long)]
     pending: bool,
+    /// Keep a journal of it for `daptree replay`; it holds no environment values or tokens
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
 }
 
 impl AttachWords {
@@ -111,6 +116,7 @@ impl SettingWords {
             just_my_code: self.just_my_code,
             max_children: self.max_children,
             python: self.python,
+            record: self.record,
             path_maps: maps.map_err(|error| usage(&error))?,
         })
     }

@@ -8,7 +8,7 @@ use std::io::Read;
 const LARGEST: u64 = 16 * 1024 * 1024;
 
 /// Reads a source file. Blocks.
-pub(super) fn read(path: &str) -> Result<Answer, EngineError> {
+pub(crate) fn read(path: &str) -> Result<Answer, EngineError> {
     let failed = |what: String| EngineError::Failed(format!("{path}: {what}"));
     let file = File::open(path).map_err(|error| failed(format!("cannot be read: {error}")))?;
     let meta = file

@@ -19,8 +19,9 @@ use crate::launch::debugpy::Debugpy;
 use crate::process::ProcessKey;
 use crate::process::keeper::KeeperHandle;
 use crate::process::reaper::Reaper;
+use crate::record::{Entry, Recorder};
 use crate::tree::{ConnectionId, Input, Millis, Origin, Prepared, Run, Tree};
-use daptree_model::{ClientId, FromEngine, ReadOp, Reply, RowId, ToEngine};
+use daptree_model::{ClientId, FromEngine, ReadOp, Reply, RowId, Snapshot, ToEngine};
 use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -99,6 +100,7 @@ pub(super) struct Shell {
     published: Option<Instant>,
     /// What effects fed back, before anything else is heard.
     next: VecDeque<Input>,
+    record: Option<Recorder>,
 }
 
 impl Shell {
@@ -113,7 +115,7 @@ impl Shell {
                 .inspect_err(|error| tracing::error!("the keeper could not be started: {error}"))
                 .ok()
         });
-        let output = Output::new(config.raw_output, inputs.clone());
+        let output = Output::new(config.raw_output, inputs.clone(), config.record.clone());
         let mut next = VecDeque::from([Input::Maps(config.maps)]);
         let keeping = config.workspace.map(|workspace| {
             let opened = KeptFile::open(&config.folders.state, &workspace);
@@ -137,7 +139,10 @@ impl Shell {
         });
         Self {
             tree,
-            started: Instant::now(),
+            started: config
+                .record
+                .as_ref()
+                .map_or_else(Instant::now, Recorder::began),
             workshop,
             keeper,
             sole: config.sole,
@@ -156,6 +161,7 @@ impl Shell {
             wake: None,
             published: None,
             next,
+            record: config.record,
         }
     }
 
@@ -230,10 +236,23 @@ impl Shell {
     }
 
     fn publish(&mut self) {
-        let snapshot = self.tree.snapshot();
+        let snapshot = self.snapshot();
         self.published = Some(Instant::now());
         for front in self.fronts.values() {
             front.publish(Arc::clone(&snapshot));
+        }
+    }
+
+    fn snapshot(&mut self) -> Arc<Snapshot> {
+        let snapshot = self.tree.snapshot();
+        self.keep(|| Entry::Published(snapshot.revision));
+        snapshot
+    }
+
+    /// Keeps an entry for the journal, where there is one.
+    fn keep(&self, entry: impl FnOnce() -> Entry) {
+        if let Some(record) = &self.record {
+            record.record_now(entry());
         }
     }
 
@@ -266,7 +285,7 @@ impl Shell {
             }
             ShellInput::Front(client, channel) => {
                 let front = Front::new(channel);
-                front.publish(self.tree.snapshot());
+                front.publish(self.snapshot());
                 self.fronts.insert(client, front);
                 self.feed(Input::ClientOpened(client));
             }
@@ -305,6 +324,12 @@ impl Shell {
                 rows,
             } => {
                 self.handed.resize(root, columns, rows);
+                self.keep(|| Entry::Screen {
+                    root,
+                    columns,
+                    rows,
+                    fresh: false,
+                });
                 self.terminals
                     .entry(root)
                     .or_default()
@@ -354,6 +379,9 @@ impl Shell {
                 self.wake = None;
             }
             let now = self.now();
+            if let Some(record) = &self.record {
+                record.record(now, Entry::Input(input.clone()));
+            }
             for effect in self.tree.handle(now, input) {
                 self.run_effect(effect);
             }

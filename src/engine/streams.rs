@@ -4,6 +4,7 @@
 use super::shell::ShellInput;
 use crate::output::{Limits, OutputStore, StreamKind};
 use crate::process::stream::{OutputStream, StreamSource};
+use crate::record::{Entry, Recorder};
 use crate::tree::Input;
 use daptree_model::{Answer, OutputLine, OutputWindow, RowId, Stream};
 use std::collections::BTreeSet;
@@ -46,6 +47,7 @@ pub(super) struct Output {
     sources: Arc<Mutex<Vec<(RowId, StreamSource)>>>,
     raw: Option<mpsc::Sender<RawOutput>>,
     inputs: mpsc::Sender<ShellInput>,
+    record: Option<Recorder>,
 }
 
 #[derive(Debug, Default)]
@@ -58,6 +60,7 @@ impl Output {
     pub(super) fn new(
         raw: Option<mpsc::Sender<RawOutput>>,
         inputs: mpsc::Sender<ShellInput>,
+        record: Option<Recorder>,
     ) -> Self {
         let output = Self {
             store: Arc::new(Mutex::new(OutputStore::new(Limits::default()))),
@@ -65,6 +68,7 @@ impl Output {
             sources: Arc::default(),
             raw,
             inputs,
+            record,
         };
         tokio::spawn(output.clone().tell());
         output
@@ -72,7 +76,25 @@ impl Output {
 
     /// Adds text, from whatever source.
     pub(super) fn append(&self, row: RowId, stream: Stream, bytes: &[u8]) {
-        self.store().append(row.0, kind_of(stream), bytes);
+        self.append_shown(row, stream, bytes, None);
+    }
+
+    /// As [`Self::append`], of what the terminal of a root shows as well.
+    fn append_shown(&self, row: RowId, stream: Stream, bytes: &[u8], screen: Option<RowId>) {
+        {
+            // The journal has the same order as the store.
+            let mut store = self.store();
+            store.append(row.0, kind_of(stream), bytes);
+            if let Some(record) = &self.record {
+                let bytes = bytes.to_vec();
+                record.record_now(Entry::Output {
+                    row,
+                    stream,
+                    screen,
+                    bytes,
+                });
+            }
+        }
         self.grown
             .rows
             .lock()
@@ -87,43 +109,7 @@ impl Output {
 
     /// The lines from `from` on; those that have no end yet come last.
     pub(super) fn window(&self, row: Option<RowId>, from: u64, count: u32) -> Answer {
-        let store = self.store();
-        let id = row.map(|row| row.0);
-        let extent = store.extent(id);
-        let mut lines: Vec<OutputLine> = store
-            .lines_from(id, from, count as usize)
-            .into_iter()
-            .map(|line| OutputLine {
-                number: if row.is_some() {
-                    line.number
-                } else {
-                    line.sequence
-                },
-                row: RowId(line.row),
-                stream: stream_of(line.stream),
-                text: line.text.to_owned(),
-                open: false,
-            })
-            .collect();
-        let mut total = extent.end;
-        for partial in store.partials(id) {
-            if total >= from && lines.len() < count as usize {
-                lines.push(OutputLine {
-                    number: total,
-                    row: RowId(partial.row),
-                    stream: stream_of(partial.stream),
-                    text: partial.text.to_owned(),
-                    open: true,
-                });
-            }
-            total += 1;
-        }
-        Answer::Output(OutputWindow {
-            row,
-            lines,
-            total,
-            dropped: extent.start,
-        })
+        window(&self.store(), row, from, count)
     }
 
     /// Reads a stream to its end. The screen of `terminal` also gets the bytes.
@@ -147,7 +133,7 @@ impl Output {
                         break;
                     }
                 };
-                output.append(row, kind, &bytes);
+                output.append_shown(row, kind, &bytes, terminal);
                 if let Some(root) = terminal {
                     let input = ShellInput::TerminalSaid(root, bytes.clone());
                     if output.inputs.send(input).await.is_err() {
@@ -213,6 +199,46 @@ impl Output {
     }
 }
 
+/// The lines from `from` on; those that have no end yet come last.
+pub(crate) fn window(store: &OutputStore, row: Option<RowId>, from: u64, count: u32) -> Answer {
+    let id = row.map(|row| row.0);
+    let extent = store.extent(id);
+    let mut lines: Vec<OutputLine> = store
+        .lines_from(id, from, count as usize)
+        .into_iter()
+        .map(|line| OutputLine {
+            number: if row.is_some() {
+                line.number
+            } else {
+                line.sequence
+            },
+            row: RowId(line.row),
+            stream: stream_of(line.stream),
+            text: line.text.to_owned(),
+            open: false,
+        })
+        .collect();
+    let mut total = extent.end;
+    for partial in store.partials(id) {
+        if total >= from && lines.len() < count as usize {
+            lines.push(OutputLine {
+                number: total,
+                row: RowId(partial.row),
+                stream: stream_of(partial.stream),
+                text: partial.text.to_owned(),
+                open: true,
+            });
+        }
+        total += 1;
+    }
+    Answer::Output(OutputWindow {
+        row,
+        lines,
+        total,
+        dropped: extent.start,
+    })
+}
+
 fn stream_of(kind: StreamKind) -> Stream {
     match kind {
         StreamKind::Stdout => Stream::Stdout,
@@ -222,7 +248,8 @@ fn stream_of(kind: StreamKind) -> Stream {
     }
 }
 
-fn kind_of(stream: Stream) -> StreamKind {
+/// How the store names a stream.
+pub(crate) fn kind_of(stream: Stream) -> StreamKind {
     match stream {
         Stream::Stdout => StreamKind::Stdout,
         Stream::Stderr => StreamKind::Stderr,

@@ -26,10 +26,11 @@ impl Tree {
                 self.reply(asker, Err(EngineError::Cancelled));
             }
             ToEngine::Interest(interests) => self.interest_changed(client, interests),
-            // Terminals belong to the shell.
+            // Terminals belong to the shell, replays to the replayer.
             ToEngine::TerminalInput { .. }
             | ToEngine::TerminalSize { .. }
-            | ToEngine::TerminalWatch(_) => {}
+            | ToEngine::TerminalWatch(_)
+            | ToEngine::Replay(_) => {}
         }
     }
 

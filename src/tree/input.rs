@@ -8,6 +8,7 @@ use crate::dap::message::Message;
 use daptree_model::{
     ClientId, EndStatus, Event, PathMap, ProcessKey, Refusal, Reply, RowId, ToEngine,
 };
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
 
@@ -24,7 +25,10 @@ impl Millis {
 }
 
 /// A connection to an adapter, counted by the core.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(transparent)]
 pub struct ConnectionId(pub u64);
 
 impl fmt::Display for ConnectionId {
@@ -34,7 +38,7 @@ impl fmt::Display for ConnectionId {
 }
 
 /// One run of a root: what belongs to an earlier run is not heard.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Run {
     /// The root.
     pub root: RowId,
@@ -42,8 +46,9 @@ pub struct Run {
     pub number: u32,
 }
 
-/// What happened.
-#[derive(Clone, Debug)]
+/// What happened. A journal keeps it, so that a run can be replayed.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Input {
     /// A front end connected.
     ClientOpened(ClientId),
@@ -97,9 +102,11 @@ pub enum Input {
 }
 
 /// What the engine found for a launch, once its adapter is up.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Prepared {
     /// How the adapter is spoken to.
+    #[serde(with = "crate::adapter::by_id")]
     pub policy: Arc<dyn Policy>,
     /// The adapter for people, such as `debugpy 1.8.22`.
     pub adapter: String,
@@ -118,7 +125,7 @@ pub struct Prepared {
 }
 
 /// A stream of its own for a process, in the place of one that it inherited.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StreamOffer {
     /// `dev:ino:rdev` of the inherited one.
     pub inherited: String,
@@ -127,7 +134,8 @@ pub struct StreamOffer {
 }
 
 /// A process as the process table shows it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Seen {
     /// The process.
     pub process: ProcessKey,

@@ -1,9 +1,10 @@
 //! What must hold after every step of the core. Checked in debug builds and in simulation.
 
-use super::Tree;
 use super::row::RowData;
 use super::timers::Timer;
-use daptree_model::{RowId, RowState, TreeState};
+use super::{Asker, Tree};
+use daptree_model::{Follow, RowId, RowState, TreeState};
+use std::collections::BTreeSet;
 
 /// Says which invariant is broken, if one is.
 pub fn check(tree: &Tree) -> Result<(), String> {
@@ -113,45 +114,94 @@ fn adoption(tree: &Tree, id: RowId) -> Result<(), String> {
 /// Every command that is not answered has somebody who will answer it, and nobody waits for what
 /// is there already.
 fn commands(tree: &Tree) -> Result<(), String> {
-    for asker in tree.open_commands.keys() {
-        let served = tree.waits.iter().any(|wait| wait.asker == *asker)
-            || tree.pending.values().any(|p| p.asker == Some(*asker))
-            || tree
-                .connections
-                .values()
-                .any(|c| c.lane.askers().any(|waits| waits == *asker))
-            || tree.endings.values().any(|e| e.asker() == Some(*asker))
-            || tree.shutdowns.contains(asker)
-            || tree.examinations.values().any(|e| e.asker() == *asker)
-            || tree.partings.iter().any(|p| p.asker() == Some(*asker))
-            || tree.rows.values().any(|row| row.adopter == Some(*asker));
-        if !served {
+    if !tree.open_commands.is_empty() {
+        let served = served(tree);
+        if let Some(asker) = tree.open_commands.keys().find(|a| !served.contains(a)) {
             return Err(format!("nobody will answer {} of {}", asker.1, asker.0));
         }
     }
+    if tree.waits.is_empty() {
+        return Ok(());
+    }
+    let standing = standing(tree);
     for wait in &tree.waits {
         if !tree.open_commands.contains_key(&wait.asker) {
             return Err(format!("a wait on {} is nobody's command", wait.row));
         }
-        if tree.settled(wait.row).is_some() {
+        let over = !tree.rows.contains_key(&wait.row) || tree.is_over(wait.row);
+        if over || standing.contains(&wait.row) {
             return Err(format!("a wait on {} is over and goes on", wait.row));
         }
     }
     Ok(())
 }
 
+/// Those whom something that is under way will answer.
+fn served(tree: &Tree) -> BTreeSet<Asker> {
+    let lanes = tree.connections.values().flat_map(|c| c.lane.askers());
+    let waits = tree.waits.iter().map(|wait| wait.asker);
+    let pending = tree.pending.values().filter_map(|p| p.asker);
+    let endings = tree
+        .endings
+        .values()
+        .filter_map(super::ending::Ending::asker);
+    let shutdowns = tree.shutdowns.iter().copied();
+    let examinations = tree.examinations.values().map(|e| e.asker());
+    let partings = tree.partings.iter().filter_map(|p| p.asker());
+    let adopters = tree.rows.values().filter_map(|row| row.adopter);
+    lanes
+        .chain(waits)
+        .chain(pending)
+        .chain(endings)
+        .chain(shutdowns)
+        .chain(examinations)
+        .chain(partings)
+        .chain(adopters)
+        .collect()
+}
+
+/// The rows in or below which a session stands.
+fn standing(tree: &Tree) -> BTreeSet<RowId> {
+    let mut standing = BTreeSet::new();
+    for (id, data) in &tree.rows {
+        let view = &data.view;
+        let stands = matches!(view.state, RowState::Paused | RowState::Failed)
+            && view.follow == Follow::Adopted
+            // What its world holds goes on with it.
+            && !(view.held && data.of_world);
+        let mut at = Some(*id).filter(|_| stands);
+        while let Some(above) = at.filter(|above| standing.insert(*above)) {
+            at = tree.rows.get(&above).and_then(|data| data.view.parent);
+        }
+    }
+    standing
+}
+
 /// Walking up from a row comes to a root of its own tree and never back.
 fn forest(tree: &Tree, start: RowId) -> Result<(), String> {
-    let mut at = start;
+    let Some(data) = tree.rows.get(&start) else {
+        return Err(format!("{start} is gone"));
+    };
+    let root = data.view.root;
+    let mut at = (start, data.view.parent);
     for _ in 0..=tree.rows.len() {
-        let Some(data) = tree.rows.get(&at) else {
-            return Err(format!("{start} hangs on {at}, which is gone"));
+        let Some(above) = at.1 else {
+            return match root == at.0 {
+                true => Ok(()),
+                false => Err(format!(
+                    "{} is above {start}, has no parent and is no root",
+                    at.0
+                )),
+            };
         };
-        match data.view.parent {
-            Some(parent) => at = parent,
-            None if data.view.root == at => return Ok(()),
-            None => return Err(format!("{at} has no parent and is no root")),
+        let Some(data) = tree.rows.get(&above) else {
+            return Err(format!("{start} hangs on {above}, which is gone"));
+        };
+        // What is older was looked at before: its own way up is known to be good.
+        if above < start && data.view.root == root {
+            return Ok(());
         }
+        at = (above, data.view.parent);
     }
     Err(format!("{start} is its own ancestor"))
 }

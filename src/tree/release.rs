@@ -47,7 +47,8 @@ impl Tree {
         let Some(run) = self.run_of(row) else {
             return;
         };
-        if let Some(tree) = self.tree_of(run) {
+        let closing = self.is_ending(row);
+        if let Some(tree) = self.tree_of(run).filter(|_| !closing) {
             tree.children_released += 1;
         }
         self.change_row(row, |view| {

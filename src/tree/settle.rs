@@ -7,6 +7,7 @@ use super::{Asker, Tree};
 use daptree_model::{
     Answer, ChildState, EngineError, Follow, Row, RowId, RowState, TreeState, WaitAnswer,
 };
+use std::collections::BTreeSet;
 
 /// A front end that waits for a stop.
 #[derive(Debug)]
@@ -17,17 +18,27 @@ pub(super) struct Wait {
     pub timeout_ms: u64,
 }
 
+fn stands(view: &Row) -> bool {
+    matches!(view.state, RowState::Paused | RowState::Failed) && view.follow == Follow::Adopted
+}
+
 impl Tree {
     pub(super) fn settle_waits(&mut self) {
         if self.waits.is_empty() {
             return;
         }
+        let standing = self.standing();
         let mut over = Vec::new();
         for wait in &self.waits {
             let (asker, row) = (wait.asker, wait.row);
-            if self.view(row).is_none() {
+            let Some(view) = self.view(row) else {
                 over.push((asker, row, Err(EngineError::UnknownSession(row))));
-            } else if let Some(chosen) = self.settled(row) {
+                continue;
+            };
+            // Most waits go on at most inputs: those are told without a look at their subtree.
+            if (view.is_ended() || standing.contains(&row))
+                && let Some(chosen) = self.settled(row)
+            {
                 over.push((asker, row, Ok(self.wait_answer(row, chosen))));
             }
         }
@@ -38,12 +49,21 @@ impl Tree {
         }
     }
 
+    /// The rows in or below which a session stands.
+    fn standing(&self) -> BTreeSet<RowId> {
+        let mut standing = BTreeSet::new();
+        for (id, data) in self.rows.iter().filter(|(_, data)| stands(&data.view)) {
+            standing.insert(*id);
+            let mut above = data.view.parent;
+            while let Some(id) = above.filter(|id| standing.insert(*id)) {
+                above = self.view(id).and_then(|view| view.parent);
+            }
+        }
+        standing
+    }
+
     /// The session that a wait on `row` is answered with, if it is over.
-    pub(super) fn settled(&self, row: RowId) -> Option<RowId> {
-        let stands = |view: &Row| {
-            matches!(view.state, RowState::Paused | RowState::Failed)
-                && view.follow == Follow::Adopted
-        };
+    fn settled(&self, row: RowId) -> Option<RowId> {
         let mut held = None;
         for id in self.subtree(row) {
             let Some(data) = self.rows.get(&id).filter(|data| stands(&data.view)) else {
@@ -63,7 +83,7 @@ impl Tree {
 
     /// Whether nothing more is to be waited for: the session ended, and where it is a root, its
     /// tree did. The next stop of what it left behind would be missed otherwise.
-    fn is_over(&self, row: RowId) -> bool {
+    pub(super) fn is_over(&self, row: RowId) -> bool {
         let ended = self.view(row).is_some_and(Row::is_ended);
         let tree_runs = self
             .trees

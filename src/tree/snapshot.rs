@@ -29,6 +29,7 @@ pub(super) fn make(tree: &Tree) -> Snapshot {
         output_revision: tree.output_revision,
         output_lines: tree.output.clone(),
         notices: tree.notices.iter().cloned().collect(),
+        replay: None,
     }
 }
 

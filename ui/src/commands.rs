@@ -2,6 +2,7 @@
 //! It must not know how a command is carried out; `update` does that.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use daptree_model::ReplayOp;
 use std::fmt::Write as _;
 
 /// A pane of the screen.
@@ -167,6 +168,8 @@ pub enum Act {
     Reload,
     /// Paint everything anew.
     Redraw,
+    /// Steer a replay.
+    Replay(ReplayOp),
     /// The list of messages.
     Notices,
     /// The help page.
@@ -276,6 +279,15 @@ pub const COMMANDS: &[CommandInfo] = table! {
     Act::LockTerminal, "type", [char('t')], None, "give the keyboard to the program's terminal; Ctrl-] takes it back";
     Act::Reload, "reload", [ctrl('r')], None, "read the source file again";
     Act::Redraw, "redraw", [ctrl('l')], None, "paint everything anew";
+    Act::Replay(ReplayOp::Play), "play", [char(' ')], None, "in a replay: let time pass, or hold it";
+    Act::Replay(ReplayOp::Next), "next", [char('.')], None, "in a replay: one step of the engine on";
+    Act::Replay(ReplayOp::Previous), "previous", [char(',')], None, "in a replay: one step of the engine back";
+    Act::Replay(ReplayOp::NextStop), "next stop", [char('>')], None, "in a replay: on to where a session stopped next";
+    Act::Replay(ReplayOp::PreviousStop), "previous stop", [char('<')], None, "in a replay: back to where a session stopped before";
+    Act::Replay(ReplayOp::Start), "start", [char('(')], None, "in a replay: to the start";
+    Act::Replay(ReplayOp::End), "end", [char(')')], None, "in a replay: to the end";
+    Act::Replay(ReplayOp::Faster), "faster", [char('+')], None, "in a replay: play twice as fast";
+    Act::Replay(ReplayOp::Slower), "slower", [char('-')], None, "in a replay: play half as fast";
     Act::Notices, "messages", [char('!')], None, "the list of messages";
     Act::Help, "help", [char('?'), f(1)], None, "this page";
     Act::Escape, "back", [plain(KeyCode::Esc)], None, "leave a dialog, forget a message";

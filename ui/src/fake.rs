@@ -96,7 +96,7 @@ impl FakeEngine {
                 reset: None,
                 bytes,
             }],
-            ToEngine::Cancel(_) | ToEngine::TerminalSize { .. } => Vec::new(),
+            ToEngine::Cancel(_) | ToEngine::TerminalSize { .. } | ToEngine::Replay(_) => Vec::new(),
         }
     }
 

@@ -7,7 +7,7 @@ use crate::highlight::{BLOCK, Coloured, Request};
 use crate::layout::{Layout, layout};
 use crate::options::UiOptions;
 use crate::rows;
-use crate::state::{Action, Leave, SourceKey, UiState};
+use crate::state::{Action, Leave, Moves, SourceKey, UiState};
 use crate::update::{Input, SCAN_LINES, output_range, terminal_root, update};
 use crate::view::{Painted, view};
 use crate::windows::Windows;
@@ -161,7 +161,13 @@ impl Front {
         let mut snapshot = None;
         for message in messages {
             match message {
-                FromEngine::Snapshot(newer) => snapshot = Some(newer),
+                FromEngine::Snapshot(newer) => {
+                    if newer.replay.is_some() {
+                        // Of a replay every moment counts: what was seen stays to be read.
+                        self.take_snapshot(&mut snapshot);
+                    }
+                    snapshot = Some(newer);
+                }
                 FromEngine::Reply(reply) => {
                     self.take_snapshot(&mut snapshot);
                     self.reply(reply.id, reply.result);
@@ -224,10 +230,22 @@ impl Front {
 
     fn take_snapshot(&mut self, newer: &mut Option<Arc<Snapshot>>) {
         if let Some(newer) = newer.take() {
+            let position = |snapshot: &Snapshot| snapshot.replay.as_ref().map(|replay| replay.at);
+            if position(&newer) < position(&self.snapshot) {
+                self.forget_future();
+            }
             self.windows.observe(&newer);
             self.snapshot = newer;
             self.apply(Input::Snapshot);
         }
+    }
+
+    /// A replay went back: what was read and seen is of a time that is to come.
+    fn forget_future(&mut self) {
+        self.windows.forget_stops();
+        self.output_reads.clear();
+        self.state.moves = Moves::default();
+        self.state.notices_seen = 0;
     }
 
     /// The program's terminal is as large as the place it is shown in.
@@ -256,6 +274,7 @@ impl Front {
                     self.outgoing
                         .push_back(ToEngine::TerminalInput { root, bytes });
                 }
+                Action::Replay(op) => self.outgoing.push_back(ToEngine::Replay(op)),
                 Action::Reload(key) => self.windows.forget_source(&key),
                 Action::Redraw => self.redraw = true,
                 Action::Leave(leave) => self.leave = self.leave.take().or(Some(leave)),

@@ -2,7 +2,7 @@
 //! never hold a copy of engine data; whatever is shown is looked up in the snapshot by id.
 
 use crate::commands::Pane;
-use daptree_model::{BreakpointId, Op, PAGE, ReadOp, RowId, StopNumber};
+use daptree_model::{BreakpointId, Interest, Op, PAGE, ReadOp, ReplayOp, RowId, StopNumber};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Messages that are kept for the list.
@@ -67,6 +67,8 @@ pub struct Moves {
     pub seen: BTreeMap<RowId, StopNumber>,
     /// A stop that would have taken the focus while something was being typed.
     pub missed: Option<RowId>,
+    /// What the recorded front end of a replay looked at when this one last followed it.
+    pub followed: Option<Interest>,
 }
 
 /// The tree pane.
@@ -302,6 +304,8 @@ pub enum Action {
     },
     /// Bytes for the terminal of a root.
     Type(RowId, Vec<u8>),
+    /// Steer a replay.
+    Replay(ReplayOp),
     /// Forget a source, so that it is read again.
     Reload(SourceKey),
     /// Paint every cell anew.

@@ -72,6 +72,10 @@ pub fn update(
             take_notices(state, snapshot);
             notice_runs(state, snapshot, &mut actions);
             focus::observe(state, snapshot);
+            let replay = snapshot.replay.as_ref();
+            if let Some(looked_at) = replay.and_then(|replay| replay.looked_at.as_ref()) {
+                focus::follow(state, snapshot, looked_at);
+            }
         }
         Input::Windows => {}
         Input::Replied { op, expect, result } => {
@@ -120,7 +124,7 @@ fn notice_runs(state: &mut UiState, snapshot: &Snapshot, actions: &mut Vec<Actio
     let ran = |tree: &daptree_model::TreeView| {
         !matches!(tree.state, TreeState::Preparing(_) | TreeState::Failed(_))
     };
-    state.ran |= snapshot.trees.iter().any(ran);
+    state.ran |= snapshot.trees.iter().any(ran) || snapshot.replay.is_some();
     if state.ran {
         return;
     }

@@ -200,6 +200,13 @@ impl Windows {
         self.output.retain(|row, _| row.as_ref().is_none_or(lives));
     }
 
+    /// Forgets what was read of stops and output.
+    pub fn forget_stops(&mut self) {
+        self.latest.clear();
+        self.before.clear();
+        self.output.clear();
+    }
+
     /// The last stop of a session whose variables were fetched.
     pub fn latest(&self, row: RowId) -> Option<&Inspect> {
         self.latest.get(&row).map(AsRef::as_ref)

@@ -7,6 +7,7 @@ use crate::launch;
 use crate::process::ProcessKey;
 use crate::process::pidfd::{self, Signal};
 use crate::process::spawn::{self, SpawnPlan, Spawned, StdinSource, Stdio};
+use crate::record::Entry;
 use crate::tree::{Input, Origin, Run};
 use daptree_model::{FromEngine, RowId, Stdio as WantedStdio};
 
@@ -120,6 +121,12 @@ impl Shell {
                 .entry(run.root)
                 .or_default()
                 .start(handle, (columns, rows));
+            self.keep(|| Entry::Screen {
+                root: run.root,
+                columns,
+                rows,
+                fresh: true,
+            });
             self.show_terminal(run.root);
         }
         self.handed.root(run.root, &streams);

@@ -233,3 +233,18 @@ fn roots_alone_are_restarted_and_detached() {
     }
     assert_eq!(bench.row(child).state, RowState::Running);
 }
+
+#[test]
+fn a_child_whose_adoption_fails_while_its_tree_ends_does_not_count_as_released() {
+    let (mut bench, root) = Bench::launched();
+    bench.silent.insert("attach");
+    let child = bench.report(root, 200);
+    assert_eq!(bench.row(child).state, RowState::Adopting);
+    bench.kills = false;
+    bench.ask(Op::Terminate(root), None);
+    assert_eq!(bench.state(root), TreeState::Ending);
+    bench.breaks(bench.connection(child));
+    assert_eq!(bench.tree.snapshot().trees[0].children_released, 0);
+    // It is let go all the same: it must not stay parked.
+    assert_eq!(bench.row(child).follow, daptree_model::Follow::Released);
+}

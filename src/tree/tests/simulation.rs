@@ -3,24 +3,32 @@
 //! One seed is one run. It must not know the core's rules beyond what must always hold.
 //!
 //! `DAPTREE_SIM_RUNS` sets how many runs are made, `DAPTREE_SIM_SEED` the first seed; a failure
-//! names the seed that replays it alone.
+//! names the seed that replays it alone. `cargo simulate` builds it so that many runs take little
+//! time, and shows how far it has come.
 
+mod books;
 mod front;
 mod random;
 mod world;
 
 use crate::dap::message::Message;
+use crate::record::Entry;
 use crate::tree::{Effect, Input, Millis, Tree, invariants};
-use daptree_model::{ClientId, Command, CommandId, Op, RowId, ToEngine, TreeState};
+use books::Books;
+use daptree_model::{ClientId, Command, CommandId, Op, Snapshot, ToEngine, TreeState};
 use front::Fronts;
 use random::Random;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
+use std::fmt;
+use std::time::Instant;
 use world::World;
 
-/// Runs of the test unless the environment says otherwise.
-const RUNS: u64 = if cfg!(debug_assertions) { 500 } else { 20_000 };
-/// How long after a report a process may stay parked, in ms.
-const PARKED: u64 = 20_000;
+/// Runs of the test unless the environment says otherwise: `.ci/run` makes 20,000.
+const RUNS: u64 = 500;
+/// One run in so many has a large tree.
+const LARGE: u64 = 40;
+/// How often it is said how far the runs have come.
+const TELL: u64 = 10_000;
 /// How long everything may take to end after a shutdown, in ms.
 const SHUTDOWN: u64 = 40_000;
 
@@ -30,29 +38,101 @@ fn whatever_happens_the_tree_keeps_its_word() {
     let first: Option<u64> = number("DAPTREE_SIM_SEED");
     let runs = number("DAPTREE_SIM_RUNS").unwrap_or(if first.is_some() { 1 } else { RUNS });
     let first = first.unwrap_or(1);
-    let (mut inputs, mut rows) = (0, 0);
+    let began = Instant::now();
+    let mut total = Done::default();
     for seed in first..first + runs {
         let done = std::panic::catch_unwind(|| run(seed, runs == 1))
             .unwrap_or_else(|_| Err("the core panicked".to_owned()));
         match done {
-            Ok(run) => {
-                inputs += run.inputs;
-                rows += run.rows;
-            }
+            Ok(done) => total.add(&done),
             Err(broken) => panic!("{broken}\nreplay it with DAPTREE_SIM_SEED={seed}"),
         }
+        let made = seed + 1 - first;
+        if made % TELL == 0 || made == runs {
+            let a_minute = made as f64 * 60.0 / began.elapsed().as_secs_f64();
+            println!("{made} runs from seed {first}, {a_minute:.0} a minute: {total}");
+        }
     }
-    println!("{runs} runs from seed {first}: {inputs} inputs, {rows} rows");
     assert!(
-        runs < 100 || (inputs > runs * 50 && rows > runs * 2),
+        runs < 100 || (total.inputs > runs * 50 && total.rows > runs * 2),
         "the simulation does too little"
+    );
+    assert!(
+        runs < 1_000 || (total.sessions >= 64 && total.levels >= 4 && total.large > 0),
+        "the trees are too small"
     );
 }
 
-/// What a run came to.
+fn line(now: u64, input: &Input) -> String {
+    serde_json::to_string(&(now, Entry::Input(input.clone()))).unwrap()
+}
+
+/// Time and ids are inputs and counters: the same inputs give the same snapshots.
+#[test]
+fn what_is_recorded_of_a_run_replays_to_equal_snapshots() {
+    for seed in 1..=40 {
+        let (mut simulation, length) = Simulation::new(seed, false);
+        simulation.journal = Some(Vec::new());
+        simulation.live(length).unwrap();
+        let mut tree = Tree::new();
+        for (at, (line, then)) in (0..).zip(simulation.journal.unwrap()) {
+            let (now, entry): (u64, Entry) = serde_json::from_str(&line).unwrap();
+            let Entry::Input(input) = entry else {
+                panic!("{line}")
+            };
+            tree.handle(Millis(now), input);
+            if let Some(then) = then {
+                // How often somebody looked is not in it.
+                let revision = then.revision;
+                let now = tree.at_present();
+                assert_eq!(
+                    Snapshot { revision, ..now },
+                    then,
+                    "seed {seed}, input {at}"
+                );
+            }
+        }
+    }
+}
+
+/// What runs came to.
+#[derive(Debug, Default)]
 struct Done {
     inputs: u64,
     rows: u64,
+    /// Live sessions of the largest tree.
+    sessions: usize,
+    /// Levels of the deepest tree.
+    levels: usize,
+    /// Runs with a tree of 64 live sessions or more.
+    large: u64,
+}
+
+impl Done {
+    fn add(&mut self, other: &Self) {
+        self.inputs += other.inputs;
+        self.rows += other.rows;
+        self.sessions = self.sessions.max(other.sessions);
+        self.levels = self.levels.max(other.levels);
+        self.large += other.large;
+    }
+}
+
+impl fmt::Display for Done {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            inputs,
+            rows,
+            sessions,
+            levels,
+            large,
+        } = self;
+        write!(
+            f,
+            "{inputs} inputs, {rows} rows; trees of up to {sessions} live sessions and {levels} \
+             levels, {large} runs with 64 sessions or more"
+        )
+    }
 }
 
 /// One engine in its world.
@@ -60,26 +140,17 @@ struct Simulation {
     tree: Tree,
     world: World,
     fronts: Fronts,
+    books: Books,
     wake: Option<u64>,
-    stops: BTreeMap<RowId, u32>,
     inputs: u64,
     log: VecDeque<String>,
     told: bool,
+    /// Every input as a journal keeps it, where that is wanted, with the state after some.
+    journal: Option<Vec<(String, Option<Snapshot>)>>,
 }
 
 fn run(seed: u64, told: bool) -> Result<Done, String> {
-    let mut random = Random::new(seed);
-    let length = random.between(200, 12_000);
-    let mut simulation = Simulation {
-        tree: Tree::new(),
-        world: World::new(random.fork()),
-        fronts: Fronts::new(random.fork()),
-        wake: None,
-        stops: BTreeMap::new(),
-        inputs: 0,
-        log: VecDeque::new(),
-        told,
-    };
+    let (mut simulation, length) = Simulation::new(seed, told);
     let result = simulation.live(length);
     if result.is_err() && simulation.told {
         for line in &simulation.log {
@@ -90,10 +161,32 @@ fn run(seed: u64, told: bool) -> Result<Done, String> {
     Ok(Done {
         inputs: simulation.inputs,
         rows: u64::from(simulation.tree.last_row),
+        sessions: simulation.books.sessions,
+        levels: simulation.books.levels,
+        large: u64::from(simulation.books.sessions >= 64),
     })
 }
 
 impl Simulation {
+    /// The world of a seed, and how long it lasts, in ms.
+    fn new(seed: u64, told: bool) -> (Self, u64) {
+        let mut random = Random::new(seed);
+        let large = seed % LARGE == 0;
+        let length = random.between(200, if large { 6_000 } else { 12_000 });
+        let simulation = Self {
+            tree: Tree::new(),
+            world: World::new(random.fork(), large),
+            fronts: Fronts::new(random.fork(), large),
+            books: Books::default(),
+            wake: None,
+            inputs: 0,
+            log: VecDeque::new(),
+            told,
+            journal: None,
+        };
+        (simulation, length)
+    }
+
     fn live(&mut self, length: u64) -> Result<(), String> {
         self.feed(Input::ClientOpened(ClientId(1)))?;
         let first = self.fronts.launch();
@@ -109,7 +202,7 @@ impl Simulation {
         let last = ClientId(99);
         self.feed(Input::ClientOpened(last))?;
         self.fronts.open(last);
-        self.fronts.asked(last, id);
+        self.fronts.asked(last, id, None);
         let command = Command {
             id,
             expect: None,
@@ -153,7 +246,7 @@ impl Simulation {
         } else if let Some(input) = self.fronts.act(self.world.now, &mut self.tree) {
             self.feed(input)?;
         }
-        self.world.check_parked(PARKED)?;
+        self.world.check_parked()?;
         Ok(true)
     }
 
@@ -175,11 +268,18 @@ impl Simulation {
             self.note(|| format!("{now} <- {input:?}"));
             self.fronts.heard(&input);
             self.world.heard(&input);
+            self.books.heard(&self.tree, &input);
+            let kept = self.journal.is_some().then(|| line(now, &input));
             for effect in self.tree.handle(Millis(now), input) {
                 self.note(|| format!("{now}    -> {effect:?}"));
                 self.carry_out(effect, &mut queue)?;
             }
+            if let (Some(journal), Some(kept)) = (&mut self.journal, kept) {
+                let now_and_then = journal.len() % 64 == 0;
+                journal.push((kept, now_and_then.then(|| self.tree.at_present())));
+            }
             invariants::check(&self.tree)?;
+            self.books.check(&self.tree)?;
         }
         self.world.check_answered()?;
         self.check()
@@ -196,6 +296,7 @@ impl Simulation {
             }
             Effect::Spawn(run, ..) => queue.push_back(self.world.spawn_root(run)),
             Effect::Send(connection, Message::Request(request)) => {
+                self.books.sends(connection, &request);
                 self.world.requested(connection, request)?;
             }
             Effect::Send(connection, Message::Response(response)) => {
@@ -204,7 +305,10 @@ impl Simulation {
             Effect::Send(_, Message::Event(_)) => return Err("the core sent an event".to_owned()),
             Effect::Connect {
                 connection, port, ..
-            } => self.world.connect(connection, port),
+            } => {
+                self.books.connects(&self.tree, connection);
+                self.world.connect(connection, port)?;
+            }
             Effect::Close(connection) => self.world.closed_by_core(connection)?,
             Effect::Start(run, _) => self.world.start(run),
             Effect::StopAdapter(run) => self.world.stop_adapter(run),
@@ -215,7 +319,11 @@ impl Simulation {
                 whole,
             } => self.world.end_processes(operation, &processes, whole),
             Effect::Survey(run, _) => self.world.survey(run),
-            Effect::Reply(client, reply) => self.fronts.replied(client, reply.id)?,
+            Effect::Reply(client, reply) => {
+                let asked = self.fronts.replied(client, reply.id)?;
+                self.books.answers(asked, &reply)?;
+            }
+            Effect::Event(event) => self.books.says(&event)?,
             Effect::WakeAt(at) => self.wake = Some(at.0),
             Effect::Observe(..) | Effect::Locate(..) | Effect::Examine(..) | Effect::Scan(..) => {
                 return Err("nothing is attached to here".to_owned());
@@ -224,23 +332,19 @@ impl Simulation {
             | Effect::LetLive(..)
             | Effect::StreamsTaken(_)
             | Effect::Said(..)
-            | Effect::Event(_)
             | Effect::Keep(_) => {}
         }
         Ok(())
     }
 
     fn check(&mut self) -> Result<(), String> {
-        for (id, data) in &self.tree.rows {
-            let known = self.stops.entry(*id).or_default();
-            if data.view.stop.0 < *known {
-                return Err(format!("{id} goes back from stop {known}"));
-            }
-            *known = data.view.stop.0;
-        }
         for (root, tree) in &self.tree.trees {
-            if matches!(tree.state, TreeState::Ended | TreeState::Failed(_)) {
-                self.world.check_over(*root, tree.run)?;
+            match tree.state {
+                TreeState::Ended | TreeState::Failed(_) => {
+                    self.world.check_over(*root, tree.run)?;
+                }
+                TreeState::Ending => self.world.check_ending(*root, tree.run)?,
+                _ => {}
             }
         }
         Ok(())

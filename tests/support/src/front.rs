@@ -60,6 +60,7 @@ impl<'a> Front<'a> {
             maps: Vec::new(),
             idle: None,
             raw_output: None,
+            record: None,
         };
         // As the binary does it.
         let runtime = tokio::runtime::Builder::new_multi_thread()

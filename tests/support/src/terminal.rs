@@ -132,6 +132,11 @@ impl Terminal {
         });
     }
 
+    /// What something of the screen is now.
+    pub fn look<T>(&self, of: impl Fn(&Screen) -> T) -> T {
+        of(self.shown.parser.lock().expect("a parser").screen())
+    }
+
     /// What is on the screen.
     pub fn contents(&self) -> String {
         self.shown

@@ -4,7 +4,7 @@
 
 use crate::rows::takes_focus;
 use crate::state::UiState;
-use daptree_model::{Op, Row, RowId, Snapshot, StopNumber};
+use daptree_model::{Interest, Op, Row, RowId, Snapshot, StopNumber};
 
 /// Whether a session stands at a stop that it was not told to leave.
 pub(super) fn stands(state: &UiState, row: &Row) -> bool {
@@ -190,6 +190,24 @@ pub(super) fn observe(state: &mut UiState, snapshot: &Snapshot) {
             set(state, next);
         }
     }
+}
+
+/// Looks where the recorded front end of a replay looked, whenever that has changed.
+pub(super) fn follow(state: &mut UiState, snapshot: &Snapshot, looked_at: &Interest) {
+    let followed = state.moves.followed.as_ref() == Some(looked_at);
+    if followed || !snapshot.rows.contains_key(&looked_at.row) {
+        return;
+    }
+    state.moves.followed = Some(looked_at.clone());
+    if state.focus != Some(looked_at.row) {
+        set(state, looked_at.row);
+    }
+    if (state.thread, state.frame) != (looked_at.thread, looked_at.frame) {
+        to_top_frame(state);
+        (state.thread, state.frame) = (looked_at.thread, looked_at.frame);
+    }
+    let open = looked_at.open.iter();
+    state.variables.open = open.map(|open| (open.path.clone(), open.limit)).collect();
 }
 
 /// A stop that came while something was typed takes the focus afterwards, if it still would.

@@ -2,13 +2,13 @@
 //! has the focus. Lists are moved in `cursor`, dialogs and prompts are read elsewhere.
 
 use super::{Context, breakpoints, cursor, dialog, focus, lifecycle, search, shown};
-use crate::commands::{Act, Pane, lookup};
+use crate::commands::{Act, Pane, key_of, lookup};
 use crate::keyboard;
 use crate::rows::{self, StackRow, VarKind};
 use crate::state::{Action, Dialog, Leave, Lifecycle, Prompt, PromptKind, SourceKey, UiState};
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use daptree_model::{
-    BreakpointAt, BreakpointId, BreakpointSpec, Op, PAGE, Row, RowId, RowState, Snapshot,
+    BreakpointAt, BreakpointId, BreakpointSpec, Op, PAGE, ReplayOp, Row, RowId, RowState, Snapshot,
     StopNumber,
 };
 
@@ -92,10 +92,43 @@ fn type_into_terminal(
     }
 }
 
+/// Whether a command would change the programs that are debugged.
+fn changes(act: Act) -> bool {
+    matches!(
+        act,
+        Act::Continue
+            | Act::Next
+            | Act::StepIn
+            | Act::StepOut
+            | Act::Pause
+            | Act::ContinueAll
+            | Act::ToggleBreakpoint
+            | Act::RemoveBreakpoint
+            | Act::EnableBreakpoint
+            | Act::Restart
+            | Act::LockTerminal
+    )
+}
+
 fn carry_out(state: &mut UiState, at: &Context<'_>, act: Act, actions: &mut Vec<Action>) {
     let snapshot = at.snapshot;
     let pane = state.pane();
+    let replays = snapshot.replay.is_some();
+    let act = match act {
+        // In a replay the keys of breakpoints are those of the replay.
+        Act::EnableBreakpoint if replays => Act::Replay(ReplayOp::Play),
+        act => act,
+    };
+    if replays && changes(act) {
+        let next = key_of(Act::Replay(ReplayOp::NextStop));
+        state.hint(format!(
+            "this is a replay: nothing can be changed; {next} shows the next stop"
+        ));
+        return;
+    }
     match act {
+        Act::Replay(op) if replays => actions.push(Action::Replay(op)),
+        Act::Replay(_) => state.hint("this key is for replays: daptree replay FILE"),
         Act::Continue => {
             if focus::leave_step(state, snapshot) {
                 return;
@@ -485,7 +518,10 @@ fn open_variable(state: &mut UiState, at: &Context<'_>) {
 
 fn lock(state: &mut UiState, snapshot: &Snapshot) {
     let root = terminal_root(state, snapshot);
-    if root.is_some() && !snapshot.is_live() {
+    if snapshot.replay.is_some() {
+        state.show(Pane::Terminal);
+        state.hint("this is a replay: nobody reads what is typed");
+    } else if root.is_some() && !snapshot.is_live() {
         state.show(Pane::Terminal);
         state.hint("all has ended: nobody reads what is typed");
     } else if root.is_some() {
@@ -497,7 +533,9 @@ fn lock(state: &mut UiState, snapshot: &Snapshot) {
 }
 
 fn quit(state: &mut UiState, snapshot: &Snapshot, actions: &mut Vec<Action>) {
-    if snapshot.is_live() {
+    if snapshot.replay.is_some() {
+        actions.push(Action::Leave(Leave::Quit { ended: true }));
+    } else if snapshot.is_live() {
         state.dialog = Some(Dialog::Quit);
     } else if snapshot.trees.is_empty() {
         dialog::end(state, actions);

@@ -5,6 +5,7 @@ mod focus;
 mod leaving;
 mod lifecycle;
 mod panes;
+mod replaying;
 
 use super::*;
 use crate::commands::Pane;

@@ -7,7 +7,7 @@ use crate::layout::Layout;
 use crate::paint::{Pen, cut, width};
 use crate::rows;
 use crate::state::PromptKind;
-use daptree_model::{Exception, Row, RowState, TreeState};
+use daptree_model::{Exception, ReplayOp, ReplayView, Row, RowState, TreeState};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use std::fmt::Write as _;
@@ -54,6 +54,9 @@ fn focus_line(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
     if scene.state.locked {
         pen.put(" KEYS GO TO THE PROGRAM · Ctrl-] takes them back · ", style);
     }
+    if let Some(replay) = &scene.snapshot.replay {
+        pen.put(&position(replay), style);
+    }
     let others = scene
         .snapshot
         .rows
@@ -78,6 +81,28 @@ fn focus_line(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
     pen.fill(' ', style);
     pen.release(width(&tail));
     pen.put(&tail, style);
+}
+
+/// Such as ` REPLAY 12/340 · 3.2 of 61.0 s · playing × 2 ·`.
+fn position(replay: &ReplayView) -> String {
+    let seconds = |ms: u64| ms as f64 / 1_000.0;
+    let mut text = format!(
+        " REPLAY {}/{} · {:.1} of {:.1} s ·",
+        replay.at,
+        replay.of,
+        seconds(replay.at_ms),
+        seconds(replay.until_ms)
+    );
+    if replay.playing {
+        text.push_str(" playing");
+    }
+    if replay.playing || replay.speed != 100 {
+        let _ = write!(text, " × {} ·", f64::from(replay.speed) / 100.0);
+    }
+    if let Some(lacks) = &replay.lacks {
+        let _ = write!(text, " {lacks} ·");
+    }
+    text
 }
 
 fn starting(scene: &Scene<'_>) -> String {
@@ -163,7 +188,20 @@ fn hints(scene: &Scene<'_>, pen: &mut Pen<'_>) {
         pen.put(" takes the keys back", scene.theme.hint);
         return;
     }
-    if stands {
+    let replays = scene.snapshot.replay.is_some();
+    if replays {
+        let ops = [
+            ReplayOp::Play,
+            ReplayOp::NextStop,
+            ReplayOp::PreviousStop,
+            ReplayOp::Next,
+            ReplayOp::Previous,
+            ReplayOp::Faster,
+            ReplayOp::Start,
+            ReplayOp::End,
+        ];
+        acts.extend(ops.map(Act::Replay));
+    } else if stands {
         acts.extend([Act::Continue, Act::Next, Act::StepIn, Act::StepOut]);
     } else if row.is_some_and(|row| row.state == RowState::Running && row.is_session()) {
         acts.push(Act::Pause);
@@ -190,7 +228,7 @@ fn hints(scene: &Scene<'_>, pen: &mut Pen<'_>) {
         ],
         Pane::Terminal => &[Act::LockTerminal],
     });
-    if !stands {
+    if !stands && !replays {
         acts.push(Act::ToggleBreakpoint);
     }
     acts.extend([Act::Search, Act::NextPane, Act::Zoom]);

@@ -8,29 +8,36 @@ use daptree_model::{
     BreakpointId, ClientId, Command, CommandId, Interest, Op, OpenPath, Read, ReadOp, RowId,
     StopNumber, ToEngine,
 };
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+
+/// A stop of a session.
+type Moment = (RowId, StopNumber);
 
 /// All front ends of a run.
 pub struct Fronts {
     random: Random,
-    /// Commands of each that are not answered.
-    open: BTreeMap<ClientId, BTreeSet<CommandId>>,
+    /// Commands of each that are not answered, with the stop that values are wanted of.
+    open: BTreeMap<ClientId, BTreeMap<CommandId, Option<Moment>>>,
     next_at: Option<u64>,
     /// How long they think at most, in ms.
     pace: u64,
     /// Out of a thousand commands, how many end something.
     ends: u64,
+    /// Nobody caps the number of children.
+    large: bool,
     commands: u64,
     clients: u32,
 }
 
 impl Fronts {
-    pub fn new(mut random: Random) -> Self {
-        let pace = *random.pick(&[20, 150, 1_500]).unwrap();
+    pub fn new(mut random: Random, large: bool) -> Self {
+        let paces: &[u64] = if large { &[20, 150] } else { &[20, 150, 1_500] };
+        let pace = *random.pick(paces).unwrap();
         let ends = *random.pick(&[0, 20, 150]).unwrap();
         Self {
             pace,
-            ends,
+            ends: if large { ends / 10 } else { ends },
+            large,
             open: BTreeMap::new(),
             next_at: Some(random.between(1, 500)),
             random,
@@ -53,18 +60,20 @@ impl Fronts {
         self.open.entry(client).or_default();
     }
 
-    pub fn asked(&mut self, client: ClientId, id: CommandId) {
-        self.open.entry(client).or_default().insert(id);
+    pub fn asked(&mut self, client: ClientId, id: CommandId, of: Option<Moment>) {
+        self.open.entry(client).or_default().insert(id, of);
     }
 
     pub fn waits_for(&self, client: ClientId, id: CommandId) -> bool {
-        self.open.get(&client).is_some_and(|ids| ids.contains(&id))
+        self.open
+            .get(&client)
+            .is_some_and(|ids| ids.contains_key(&id))
     }
 
     /// A command that nobody answered.
     pub fn unanswered(&self) -> Option<String> {
         self.open.iter().find_map(|(client, ids)| {
-            let id = ids.first()?;
+            let id = ids.keys().next()?;
             Some(format!("{id} of {client}"))
         })
     }
@@ -76,21 +85,35 @@ impl Fronts {
             Input::ClientClosed(client) => {
                 self.open.remove(client);
             }
-            Input::Client(client, ToEngine::Command(command)) => self.asked(*client, command.id),
-            Input::Client(client, ToEngine::Read(read)) => self.asked(*client, read.id),
+            Input::Client(client, ToEngine::Command(command)) => {
+                let of = match (&command.op, command.expect) {
+                    (Op::SetVariable { row, .. }, Some(stop)) => Some((*row, stop)),
+                    _ => None,
+                };
+                self.asked(*client, command.id, of);
+            }
+            Input::Client(client, ToEngine::Read(read)) => {
+                let of = match &read.what {
+                    ReadOp::Stack { row, stop, .. }
+                    | ReadOp::Variables { row, stop, .. }
+                    | ReadOp::ExceptionInfo { row, stop }
+                    | ReadOp::Evaluate {
+                        row,
+                        stop: Some(stop),
+                        ..
+                    } => Some((*row, *stop)),
+                    _ => None,
+                };
+                self.asked(*client, read.id, of);
+            }
             _ => {}
         }
     }
 
-    /// A reply: the only one, to a command that was given.
-    pub fn replied(&mut self, client: ClientId, id: CommandId) -> Result<(), String> {
-        let known = self
-            .open
-            .get_mut(&client)
-            .is_some_and(|ids| ids.remove(&id));
-        known
-            .then_some(())
-            .ok_or_else(|| format!("{client} got a reply to {id}, which is not open"))
+    /// A reply: the only one, to a command that was given. Gives the stop that it was asked of.
+    pub fn replied(&mut self, client: ClientId, id: CommandId) -> Result<Option<Moment>, String> {
+        let known = self.open.get_mut(&client).and_then(|ids| ids.remove(&id));
+        known.ok_or_else(|| format!("{client} got a reply to {id}, which is not open"))
     }
 
     /// The first launch.
@@ -101,7 +124,8 @@ impl Fronts {
 
     fn launch_op(&mut self) -> Op {
         let mut request = request();
-        request.max_children = *self.random.pick(&[0, 0, 2, 5]).unwrap();
+        let caps: &[u32] = if self.large { &[0] } else { &[0, 0, 2, 5] };
+        request.max_children = *self.random.pick(caps).unwrap();
         request.breakpoints = vec![at_line(3)];
         request.exceptions = Some(vec!["userUnhandled".to_owned()]);
         request.stop_on_entry = self.random.permille(200);

@@ -22,8 +22,16 @@ struct Faults {
     broken: u64,
     adapter_dies: u64,
     unkillable: u64,
+    /// Messages that arrive twice.
+    twice: u64,
+    /// Answers with a body of another kind, or to another request.
+    wrong: u64,
+    /// Values that are given late, when the program may have gone on and stopped again.
+    tardy: u64,
     /// Processes at a time, at most.
     crowd: u64,
+    /// Many children, soon.
+    large: bool,
 }
 
 /// What happens at some time.
@@ -73,13 +81,16 @@ struct Process {
     doomed: bool,
     /// It is to stop where it runs next: in a while, or at its first line.
     to_pause: bool,
+    /// Which of the world's stops it is, or was last, at.
+    stop: u64,
 }
 
 pub struct World {
     pub now: u64,
     random: Random,
     faults: Faults,
-    schedule: BTreeMap<(u64, u64), Happening>,
+    /// Boxed, since they are large and moved about within the map.
+    schedule: BTreeMap<(u64, u64), Box<Happening>>,
     counter: u64,
     processes: BTreeMap<u32, Process>,
     next_pid: u32,
@@ -89,11 +100,14 @@ pub struct World {
     silent: BTreeSet<ConnectionId>,
     /// Reports that the core has heard and not answered: connection, number → pid.
     asked: BTreeMap<(ConnectionId, i64), u32>,
+    /// Runs of which every process is to end.
+    ending: BTreeSet<Run>,
     seq: i64,
+    stops: u64,
 }
 
 impl World {
-    pub fn new(mut random: Random) -> Self {
+    pub fn new(mut random: Random, large: bool) -> Self {
         let mut often = |chances: &[u64]| *random.pick(chances).unwrap();
         let faults = Faults {
             lost: often(&[0, 0, 10, 60]),
@@ -102,7 +116,11 @@ impl World {
             broken: often(&[0, 0, 3, 10]),
             adapter_dies: often(&[0, 0, 0, 300]),
             unkillable: often(&[0, 0, 0, 50]),
-            crowd: often(&[8, 20, 20, 70]),
+            twice: often(&[0, 0, 5, 30]),
+            wrong: often(&[0, 0, 5, 30]),
+            tardy: often(&[0, 0, 20, 150]),
+            crowd: if large { 90 } else { often(&[8, 20, 20]) },
+            large,
         };
         Self {
             now: 0,
@@ -116,7 +134,9 @@ impl World {
             connections: BTreeMap::new(),
             silent: BTreeSet::new(),
             asked: BTreeMap::new(),
+            ending: BTreeSet::new(),
             seq: 0,
+            stops: 0,
         }
     }
 
@@ -129,7 +149,7 @@ impl World {
     pub fn happen(&mut self) -> Option<Input> {
         let ((at, _), happening) = self.schedule.pop_first()?;
         self.now = self.now.max(at);
-        match happening {
+        match *happening {
             Happening::Input(input) => return Some(input),
             Happening::Request(connection, request) => self.adapter_hears(connection, &request),
             Happening::Act(key) => self.act(key),
@@ -153,7 +173,8 @@ impl World {
 
     fn at(&mut self, at: u64, happening: Happening) {
         self.counter += 1;
-        self.schedule.insert((at, self.counter), happening);
+        self.schedule
+            .insert((at, self.counter), Box::new(happening));
     }
 
     /// In a while: mostly at once, sometimes late.
@@ -174,7 +195,8 @@ impl World {
     }
 
     fn act_later(&mut self, key: ProcessKey) {
-        let at = self.now + self.random.between(1, 400);
+        let longest = if self.faults.large { 100 } else { 400 };
+        let at = self.now + self.random.between(1, longest);
         self.at(at, Happening::Act(key));
     }
 
@@ -237,6 +259,7 @@ impl World {
         for process in self.processes.values_mut() {
             process.doomed |= whole == Some(process.run);
         }
+        self.ending.extend(whole);
         self.soon(Happening::Kill(operation, processes.to_vec(), whole));
     }
 
@@ -253,7 +276,9 @@ impl World {
     // --- what is checked
 
     /// Nobody stays parked.
-    pub fn check_parked(&self, limit: u64) -> Result<(), String> {
+    pub fn check_parked(&self) -> Result<(), String> {
+        // Five seconds for the adoption and three for the release; a slow adapter adds its own.
+        let limit = if self.faults.late == 0 { 9_000 } else { 20_000 };
         for process in self.processes.values() {
             let since = process.told_at.filter(|_| process.is_stuck());
             if since.is_some_and(|since| since + limit < self.now) {
@@ -272,6 +297,15 @@ impl World {
         match stuck.map(|p| p.seen.process).next() {
             Some(key) => Err(format!("{root} is over and {key} is parked")),
             None => Ok(()),
+        }
+    }
+
+    /// Once the processes of a run were told to end, none that is parked was forgotten.
+    pub fn check_ending(&self, root: RowId, number: u32) -> Result<(), String> {
+        if self.ending.contains(&Run { root, number }) {
+            self.check_over(root, number)
+        } else {
+            Ok(())
         }
     }
 
@@ -307,6 +341,7 @@ impl World {
             unkillable: self.random.permille(self.faults.unkillable),
             doomed: false,
             to_pause: false,
+            stop: 0,
         };
         self.processes.insert(pid, process);
         key
@@ -324,11 +359,12 @@ impl World {
         }
         let command = process.seen.command.clone();
         let crowded = self.processes.len() as u64 >= self.faults.crowd;
+        let spawns = if self.faults.large { 11 } else { 6 };
         match self.random.between(0, 19) {
-            0..=6 if !crowded => self.child(pid, run, follows, &command),
+            what if what <= spawns && !crowded => self.child(pid, run, follows, &command),
             7..=12 if session.is_some() => self.stops(key, "breakpoint"),
             13 if follows => self.replaces(key),
-            14 | 15 => {
+            14 | 15 if !self.faults.large || self.random.permille(100) => {
                 let code = self.random.between(0, 2) as i32;
                 self.ends(key, EndStatus::Exited(code));
                 return;

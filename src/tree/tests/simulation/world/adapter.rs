@@ -38,7 +38,10 @@ pub struct Conn {
 impl World {
     // --- what the core does with connections
 
-    pub fn connect(&mut self, connection: ConnectionId, port: u16) {
+    pub fn connect(&mut self, connection: ConnectionId, port: u16) -> Result<(), String> {
+        if self.connections.contains_key(&connection) {
+            return Err(format!("{connection} is opened twice"));
+        }
         let alive = self.adapters.get(&port).is_some_and(|a| a.alive);
         let broken = self.random.permille(self.faults.broken);
         let conn = Conn {
@@ -58,6 +61,7 @@ impl World {
             let why = Some("connection refused".to_owned());
             self.tell(connection, Input::Closed(connection, why));
         }
+        Ok(())
     }
 
     pub fn closed_by_core(&mut self, connection: ConnectionId) -> Result<(), String> {
@@ -156,7 +160,17 @@ impl World {
         };
         conn.to_core = conn.to_core.max(self.now + wait);
         let at = conn.to_core;
-        self.at(at, Happening::Input(input));
+        if let Input::Dap(_, message) = &input
+            && self.random.permille(self.faults.twice)
+        {
+            self.seq += 1;
+            let again = message.clone().with_seq(self.seq);
+            let again = Input::Dap(connection, again);
+            self.at(at, Happening::Input(input));
+            self.at(at, Happening::Input(again));
+        } else {
+            self.at(at, Happening::Input(input));
+        }
     }
 
     fn is_open(&self, connection: ConnectionId) -> bool {
@@ -178,10 +192,19 @@ impl World {
             return;
         }
         self.seq += 1;
-        let response = match body {
+        let mut response = match body {
             Ok(body) => Response::ok(self.seq, request, Some(body)),
             Err(words) => Response::err(self.seq, request, words),
         };
+        if self.random.permille(self.faults.wrong) {
+            match self.random.between(0, 4) {
+                0 => response.body = None,
+                1 => response.body = Some(json!({ "breakpoints": 7, "threads": "none" })),
+                2 => response.body = Some(json!([[], 1])),
+                3 => response.request_seq -= 1,
+                _ => response.request_seq += 1,
+            }
+        }
         self.tell(
             connection,
             Input::Dap(connection, Message::Response(response)),
@@ -317,19 +340,22 @@ impl World {
     }
 
     pub(super) fn stops(&mut self, key: ProcessKey, reason: &str) {
-        let Some(process) = self.process_of(key).filter(|p| p.state == State::Running) else {
+        let running = self.process_of(key).filter(|p| p.state == State::Running);
+        let Some(session) = running.and_then(|p| p.session) else {
             return;
         };
-        let Some(session) = process.session else {
-            return;
-        };
-        process.state = State::Stopped;
+        self.stops += 1;
+        let stop = self.stops;
+        if let Some(process) = self.process_of(key) {
+            process.state = State::Stopped;
+            process.stop = stop;
+        }
         let reason = if self.random.permille(100) {
             "exception"
         } else {
             reason
         };
-        let mut body = json!({ "reason": reason });
+        let mut body = json!({ "reason": reason, "text": mark(stop) });
         if !self.random.permille(30) {
             body["threadId"] = json!(1);
         }
@@ -352,6 +378,18 @@ impl World {
             self.respond(connection, request, Err("not today"));
             return;
         }
+        let values = [
+            "stackTrace",
+            "scopes",
+            "variables",
+            "evaluate",
+            "exceptionInfo",
+        ];
+        if values.contains(&request.command.as_str()) && self.random.permille(self.faults.tardy) {
+            let at = self.now + self.random.between(1, 3_000);
+            self.at(at, Happening::Request(connection, request.clone()));
+            return;
+        }
         let target = self.connections[&connection].target;
         let arguments = request.arguments.clone().unwrap_or_default();
         match request.command.as_str() {
@@ -366,8 +404,12 @@ impl World {
                     .get_mut(&connection)
                     .and_then(|c| c.attach.take());
                 if let Some(attach) = attach {
-                    if let Some(key) = target {
-                        self.runs_on(key.pid);
+                    let parked = target
+                        .and_then(|key| self.process_of(key))
+                        .filter(|process| process.state == State::Parked)
+                        .map(|process| process.seen.process.pid);
+                    if let Some(pid) = parked {
+                        self.runs_on(pid);
                     }
                     self.respond(connection, &attach, Ok(json!({})));
                 }
@@ -416,32 +458,48 @@ impl World {
             }
             _ => {}
         }
-        let body = match request.command.as_str() {
+        // A debugger that answers while its program runs tells of the stop before.
+        let stop = match target.map(|key| self.process_of(key)) {
+            Some(Some(process)) => process.stop,
+            Some(None) => {
+                self.respond(connection, request, Err("the process is gone"));
+                return;
+            }
+            None => 0,
+        };
+        let body = self.values(request, &arguments, &mark(stop));
+        self.respond(connection, request, Ok(body));
+        if self.random.permille(self.faults.lost) {
+            // Twice is once too often.
+            self.respond(connection, request, Ok(json!({})));
+            self.say_later(connection, "invalidated", json!({}));
+        }
+    }
+
+    /// What an adapter answers to who asks for values. They carry the mark of their stop.
+    fn values(&mut self, request: &Request, arguments: &Value, mark: &str) -> Value {
+        match request.command.as_str() {
             "stackTrace" => json!({ "totalFrames": 1, "stackFrames": [{
-                "id": 7, "name": "f", "line": 3, "source": { "path": "/p/main.py" },
+                "id": 7, "name": mark, "line": 3, "source": { "path": "/p/main.py" },
             }] }),
             "threads" => json!({ "threads": [{ "id": 1, "name": "MainThread" }] }),
             "scopes" => json!({ "scopes": [{ "name": "Locals", "variablesReference": 10 }] }),
             "variables" => json!({ "variables": [
-                { "name": "n", "value": "1", "variablesReference": self.random.between(0, 12) },
+                { "name": "n", "value": mark, "variablesReference": self.random.between(0, 12) },
             ] }),
+            "evaluate" if arguments["expression"] == json!("n") => json!({ "result": mark }),
             "evaluate" => json!({ "result": "'Process-1'" }),
+            "setVariable" => json!({ "value": mark }),
             "setBreakpoints" => {
                 let verified = self.random.permille(800);
                 json!({ "breakpoints": [{ "id": 1, "verified": verified, "line": 3 }] })
             }
             "exceptionInfo" => {
                 let id = self.random.pick(&["E", "SystemExit"]).unwrap();
-                json!({ "exceptionId": id, "breakMode": "always" })
+                json!({ "exceptionId": id, "description": mark, "breakMode": "always" })
             }
             // An answer that does not fit.
             _ => json!({ "breakpoints": 7 }),
-        };
-        self.respond(connection, request, Ok(body));
-        if self.random.permille(self.faults.lost) {
-            // Twice is once too often.
-            self.respond(connection, request, Ok(json!({})));
-            self.say_later(connection, "invalidated", json!({}));
         }
     }
 
@@ -471,6 +529,11 @@ impl World {
         };
         self.respond(connection, request, Err(refusal));
     }
+}
+
+/// What all values of a stop are marked with.
+fn mark(stop: u64) -> String {
+    format!("stop-{stop}")
 }
 
 /// The pid that a report names.
