@@ -48,6 +48,7 @@ impl Front {
         let alone = ALONE.lock().await;
         let folder = |name: &str| scene.state().with_file_name(name);
         let config = EngineConfig {
+            record: None,
             folders: Folders {
                 data: folder("data"),
                 state: folder("state"),
@@ -60,6 +61,7 @@ impl Front {
             workspace: None,
             maps: Vec::new(),
             raw_output: None,
+            record: None,
         };
         let engine = Engine::start(config).unwrap();
         let (to_engine, from_engine) = engine.connect();

@@ -24,6 +24,9 @@ pub struct Header {
     pub version: String,
     /// The settings of the run, without environment values.
     pub settings: serde_json::Value,
+    /// After how long an idle tree is closed, in ms; `None`: never.
+    #[serde(default)]
+    pub idle_ms: Option<u64>,
 }
 
 impl Header {
@@ -34,6 +37,7 @@ impl Header {
             format: FORMAT,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             settings,
+            idle_ms: None,
         }
     }
 }

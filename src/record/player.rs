@@ -2,7 +2,7 @@
 //! what was written. Backward is from the start again. It knows neither clocks nor channels: what it
 //! has to say to a front end waits in it.
 
-use super::entry::Entry;
+use super::entry::{Entry, Header};
 use super::reader::Journal;
 use crate::engine::{kind_of, window};
 use crate::output::{Limits, OutputStore};
@@ -56,9 +56,9 @@ struct Stage {
 }
 
 impl Stage {
-    fn empty() -> Self {
+    fn empty(header: &Header) -> Self {
         Self {
-            tree: Tree::new(),
+            tree: header.idle_ms.map_or_else(Tree::new, Tree::closing_idle),
             store: OutputStore::new(Limits::default()),
             screens: BTreeMap::new(),
             looked_at: None,
@@ -77,6 +77,7 @@ impl Player {
         let is_input = |(_, entry): &&(Millis, Entry)| matches!(entry, Entry::Input(_));
         let of = journal.entries.iter().filter(is_input).count() as u64;
         let until = journal.entries.last().map_or(Millis(0), |(at, _)| *at);
+        let stage = Stage::empty(&journal.header);
         let mut player = Self {
             lacks: journal.lacks(),
             journal,
@@ -85,7 +86,7 @@ impl Player {
             stops: BTreeSet::new(),
             watched: BTreeSet::new(),
             shown_stop: None,
-            stage: Stage::empty(),
+            stage,
             said: Vec::new(),
             playing: false,
             speed: 100,
@@ -200,7 +201,7 @@ impl Player {
 
     /// Back to before the first input.
     pub fn rewind(&mut self) {
-        self.stage = Stage::empty();
+        self.stage = Stage::empty(&self.journal.header);
         for root in &self.watched {
             self.said.push(FromEngine::Terminal {
                 root: *root,

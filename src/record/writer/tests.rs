@@ -26,6 +26,7 @@ fn output(bytes: &[u8]) -> Entry {
 
 fn launch(env: &[(&str, &str)]) -> Entry {
     let request = LaunchRequest {
+        stop_the_world: false,
         words: vec!["python".into(), "main.py".into()],
         cwd: "/p".into(),
         env: env
@@ -37,6 +38,7 @@ fn launch(env: &[(&str, &str)]) -> Entry {
         just_my_code: true,
         exceptions: Vec::new(),
         stop_on_entry: false,
+        stop_the_world: false,
         max_children: 0,
         breakpoints: Vec::new(),
     };

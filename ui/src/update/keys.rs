@@ -102,6 +102,12 @@ fn changes(act: Act) -> bool {
             | Act::StepOut
             | Act::Pause
             | Act::ContinueAll
+            | Act::PauseAll
+            | Act::StopTheWorld
+            | Act::StopSubtree
+            | Act::Terminate
+            | Act::Close
+            | Act::Detach
             | Act::ToggleBreakpoint
             | Act::RemoveBreakpoint
             | Act::EnableBreakpoint

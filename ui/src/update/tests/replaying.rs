@@ -58,7 +58,9 @@ fn keys_steer_the_replay() {
 
 #[test]
 fn nothing_can_be_changed_and_it_is_left_at_once() {
-    for key in ["c", "n", "s", "o", "p", "C", "b", "r", "t"] {
+    for key in [
+        "c", "n", "s", "o", "p", "C", "P", "W", "x", "X", "D", "b", "r", "t",
+    ] {
         let mut desk = replayed();
         assert_eq!(desk.keys(key), [], "{key}");
         assert!(
