@@ -12,7 +12,7 @@
 //! | [`engine`] | the shell: runs effects, feeds inputs | the rules |
 //! | [`process`] | processes: table, start, terminal, end, reaper, keeper | adapters, sessions |
 //! | [`output`] | what processes wrote, bounded, by cursor | where it came from |
-//! | [`launch`] | what was typed → what to start; interpreters, debugpy | sessions |
+//! | [`launch`] | what was typed → what to start or attach to; interpreters, debugpy | sessions |
 //! | [`record`] | the journal of a run: written, read, replayed | how a tree is debugged |
 //! | [`trace`], [`run`], [`replay`], [`demo`], [`doctor`] | the commands | adapters |
 //! | [`cli`], [`settings`], [`logs`] | flags, `.daptree.toml`, folders, logs | everything else |
@@ -28,6 +28,8 @@
 //! - Every report of a parked child is answered, then the child is adopted or released, once.
 //!   Nothing stays parked: after five seconds it is released, and the keeper sees to it when
 //!   daptree itself is gone.
+//! - What daptree did not start it never ends: a root that was attached to is let go, by a close,
+//!   a shutdown and daptree's own death alike.
 //! - No reply carries values of another stop.
 //! - A process is told by pid and start time; nothing is ever sent to a pid alone.
 

@@ -1,7 +1,9 @@
 //! Settings of a project (`.daptree.toml`) and the folders that daptree writes into. It must
 //! not know what the settings are used for; flags and variables are laid over them elsewhere.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use daptree_model::PathMap;
 use serde::{Deserialize, Serialize};
@@ -28,6 +30,27 @@ pub struct Settings {
     /// Folders here, made absolute from the file's folder, and what the program calls them.
     #[serde(default)]
     pub maps: Vec<PathMap>,
+}
+
+/// The variable that says after how many ms a session counts as idle, in an engine without a person.
+pub const IDLE_VARIABLE: &str = "MCP_DEBUG_SESSION_IDLE_MS";
+
+/// A value of [`IDLE_VARIABLE`] that says nothing.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{IDLE_VARIABLE}={0:?} is no number of milliseconds; set it to one, or to 0 for no limit")]
+pub struct IdleError(pub String);
+
+/// After how long a session counts as idle, by the value of [`IDLE_VARIABLE`]; `None` without one
+/// and for 0: never.
+pub fn idle_after(value: Option<&OsStr>) -> Result<Option<Duration>, IdleError> {
+    let Some(value) = value.map(OsStr::to_string_lossy) else {
+        return Ok(None);
+    };
+    match value.trim().parse::<u64>() {
+        Ok(0) => Ok(None),
+        Ok(ms) => Ok(Some(Duration::from_millis(ms))),
+        Err(_) => Err(IdleError(value.into_owned())),
+    }
 }
 
 /// What belongs together: a project's folder and its settings.
@@ -191,6 +214,21 @@ mod tests {
             assert!(
                 what.contains(word) || text.contains(word) && word == "python",
                 "{what}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_time_of_idleness_is_read() {
+        let read = |text: &str| idle_after(Some(OsStr::new(text)));
+        assert_eq!(idle_after(None), Ok(None));
+        assert_eq!(read("0"), Ok(None));
+        assert_eq!(read(" 1500 "), Ok(Some(Duration::from_millis(1_500))));
+        for wrong in ["", "-1", "30m", "1.5", "99999999999999999999999"] {
+            let error = read(wrong).unwrap_err().to_string();
+            assert!(
+                error.contains(IDLE_VARIABLE) && error.contains(&format!("{wrong:?}")),
+                "{error}"
             );
         }
     }

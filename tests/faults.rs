@@ -20,7 +20,7 @@ const WITHIN: Duration = Duration::from_secs(5);
 fn scene() -> Scene {
     Scene::new(
         env!("CARGO_BIN_EXE_daptree"),
-        &["gate.py", "leaf.py", "pair.py", "sleepers.py"],
+        &["eight.py", "gate.py", "leaf.py", "pair.py", "sleepers.py"],
     )
 }
 
@@ -137,6 +137,26 @@ fn when_daptree_is_killed_nothing_stays_stopped_or_parked() {
     });
     let third = pid_of(&third);
     process::watch(third, PATIENCE, || holds_a_socket(third));
+    trace.signal(Signal::KILL);
+    trace.wait_ended();
+    scene.assert_nothing_left(WITHIN);
+}
+
+#[test]
+fn of_eight_children_none_stays_stopped_or_parked_when_daptree_is_killed() {
+    let scene = scene();
+    let trace = scene.trace().option("--hold").option("600");
+    let trace = trace.stop("leaf.py", "# stop here").open_stdin();
+    let mut trace = trace.start(&["python", "eight.py"]);
+    trace.until_stops(2);
+    let says = |line: &Value, text: &str| {
+        line["type"] == "output" && line["text"].as_str().unwrap().starts_with(text)
+    };
+    trace.until_count("five that stay", 5, |line| says(line, "stays"));
+    process::send(adapter(&scene), Signal::STOP);
+    trace.say("go\n");
+    let eighth = pid_of(&trace.until("the eighth", |line| says(line, "eighth ")));
+    process::watch(eighth, PATIENCE, || holds_a_socket(eighth));
     trace.signal(Signal::KILL);
     trace.wait_ended();
     scene.assert_nothing_left(WITHIN);

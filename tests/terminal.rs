@@ -400,3 +400,61 @@ fn two_workers_of_xdist_stop_and_a_restart_stops_them_again() {
     assert_eq!(terminal.leave(), 0);
     scene.assert_nothing_left(LEFT);
 }
+
+#[test]
+fn one_stop_holds_the_tree_and_all_go_on_as_one() {
+    let scene = scene(&["world.py"]);
+    let place = scene.at("world.py", "# stop here");
+    let words = [
+        "--stop-the-world",
+        "-b",
+        &place,
+        "--",
+        "python",
+        "world.py",
+        "30",
+        "1",
+    ];
+    let mut terminal = Terminal::start(&scene, &words);
+    // The root waits in C for its workers.
+    terminal.until_shown(&["tree 4 ‖1 h2 ▶1 W"]);
+    terminal.until_line(&["world", "held world.py"]);
+    terminal.until_line(&["world.py", "pausing"]);
+    terminal.until_line(&["flight", "breakpoint · stop 1"]);
+    terminal.press("n");
+    terminal.until_line(&["flight", "step · stop 2"]);
+    terminal.until_shown(&["tree 4 ‖1 h2 ▶1 W"]);
+    // Switched off, the others run on beside the one that stands.
+    terminal.press("W");
+    terminal.until_shown(&["holds nobody else"]);
+    terminal.until("nobody held", |screen| !screen.contents().contains("held"));
+    terminal.press("6d2CT");
+    terminal.until_shown(&["all has ended", "'flight': 30, 'world': 30"]);
+    terminal.press("q");
+    assert_eq!(terminal.leave(), 0);
+    scene.assert_nothing_left(LEFT);
+}
+
+#[test]
+fn a_session_is_ended_after_a_question_and_the_rest_goes_on() {
+    let scene = scene(&["pair.py", "leaf.py"]);
+    let mut terminal = two_stopped(&scene);
+    terminal.press("2x");
+    terminal.until_shown(&["ended, the rows stay", "t the tree (3)"]);
+    terminal.press("\x1b");
+    terminal.until("no question", |screen| {
+        !screen.contents().contains("the rows stay")
+    });
+    terminal.press("x\r");
+    terminal.until_shown(&["was ended", "3 ‖1 ▶1 ■1"]);
+    terminal.press("D");
+    terminal.until_shown(&["live on without a debugger"]);
+    terminal.press("n");
+    terminal.press("1gX");
+    terminal.until_shown(&["ended, the rows go"]);
+    terminal.press("\r");
+    terminal.until_shown(&["every tree was closed", "was ended with 1 session below it"]);
+    terminal.press("q");
+    terminal.leave();
+    scene.assert_nothing_left(LEFT);
+}

@@ -81,7 +81,8 @@ def inject_quietly(parent):
     import subprocess
     import types
 
-    from debugpy.adapter import servers
+    # As the adapter itself imports them: in any other order they fail.
+    from debugpy.adapter import clients, servers
 
     def popen(command, **options):
         if "--pid" in command:

@@ -105,6 +105,7 @@ fn options_are_read() {
         "--just-my-code",
         "false",
         "--stop-on-entry",
+        "--stop-the-world",
         "--max-children",
         "0",
         "--python",
@@ -130,6 +131,7 @@ fn options_are_read() {
         (run.just_my_code, run.stop_on_entry, run.no_pty),
         (Some(false), true, true)
     );
+    assert!(run.stop_the_world);
     assert_eq!((run.max_children, run.python), (Some(0), Some("py".into())));
     assert_eq!(run.cwd, Some("sub".into()));
     let env: Vec<(OsString, OsString)> = vec![("A".into(), "1=2".into()), ("B".into(), "".into())];

@@ -278,7 +278,9 @@ impl Workshop {
         let line = tokio::select! {
             line = timeout(ADAPTER, told) => line.map_err(|_| {
                 let seconds = ADAPTER.as_secs();
-                with_words(format!("the debug adapter did not say where it listens within {seconds} s"), words)
+                with_words(format!(
+                    "the debug adapter did not say where it listens within {seconds} s: start it again; `daptree doctor` tries each part"
+                ), words)
             })?,
             status = ended => {
                 words.complete().await;

@@ -89,6 +89,8 @@ pub(super) struct Shell {
     connection_inbox: Option<mpsc::Receiver<ConnectionEvent>>,
     fronts: BTreeMap<ClientId, Front>,
     origins: BTreeMap<Run, Origin>,
+    /// Adapters that were killed and may not be gone yet.
+    leaving: Vec<ProcessKey>,
     runs: BTreeMap<Run, RunData>,
     leaders: Leaders,
     terminals: BTreeMap<RowId, Terminal>,
@@ -151,6 +153,7 @@ impl Shell {
             connection_inbox: Some(connection_inbox),
             fronts: BTreeMap::new(),
             origins: BTreeMap::new(),
+            leaving: Vec::new(),
             runs: BTreeMap::new(),
             leaders: Leaders::default(),
             terminals: BTreeMap::new(),

@@ -23,7 +23,7 @@ const REMOTE_EXEC: (u32, u32) = (3, 14);
 pub fn examine(pid: u32, ours: &BTreeSet<u32>) -> Result<Described, Refusal> {
     let found = table::describe(pid).filter(|found| !matches!(found.state, 'Z' | 'X' | 'x'));
     let found = found.ok_or(Refusal::Gone)?;
-    match refusal(&found, ours, &Rights::own()) {
+    match refusal(&found, ours, Rights::own()) {
         Some(refusal) => Err(refusal),
         None => Ok(found),
     }
@@ -40,7 +40,7 @@ pub fn offers(ours: &BTreeSet<u32>, rows: &BTreeMap<ProcessKey, RowId>) -> Vec<P
         .filter_map(|found| {
             let refusal = match rows.get(&found.key) {
                 Some(row) => Some(Refusal::ARow(*row)),
-                None => refusal(&found, ours, &rights),
+                None => refusal(&found, ours, rights),
             };
             let strange = matches!(refusal, Some(Refusal::OtherUser(_))) && !is_python(&found);
             let hidden = strange || matches!(refusal, Some(Refusal::Ours));
@@ -106,7 +106,7 @@ fn field(path: &str, name: &str) -> Option<String> {
     Some(line.trim().to_owned())
 }
 
-fn refusal(found: &Described, ours: &BTreeSet<u32>, rights: &Rights) -> Option<Refusal> {
+fn refusal(found: &Described, ours: &BTreeSet<u32>, rights: Rights) -> Option<Refusal> {
     let pid = found.key.pid;
     if ours.contains(&pid) {
         return Some(Refusal::Ours);
@@ -139,7 +139,7 @@ fn refusal(found: &Described, ours: &BTreeSet<u32>, rights: &Rights) -> Option<R
 }
 
 /// Whether the kernel's Yama module forbids attaching.
-fn forbidden(rights: &Rights) -> Option<Refusal> {
+fn forbidden(rights: Rights) -> Option<Refusal> {
     let remedy = match rights.scope? {
         0 => return None,
         1 | 2 if rights.may_trace => return None,
@@ -282,10 +282,10 @@ mod tests {
             (Some(2), true, true),
             (Some(3), true, false),
         ] {
-            let found = forbidden(&rights(scope, may_trace));
+            let found = forbidden(rights(scope, may_trace));
             assert_eq!(found.is_none(), allowed, "{scope:?} {may_trace}: {found:?}");
         }
-        let words = forbidden(&rights(Some(1), false)).unwrap().to_string();
+        let words = forbidden(rights(Some(1), false)).unwrap().to_string();
         assert!(
             words.contains("ptrace_scope is 1") && words.contains("sysctl -w"),
             "{words}"
@@ -320,13 +320,13 @@ mod tests {
             may_trace: false,
             scope: None,
         };
-        let said = refusal(&found, &BTreeSet::new(), &other);
+        let said = refusal(&found, &BTreeSet::new(), other);
         assert_eq!(said, Some(Refusal::OtherUser(user_name(own))));
         let able = Rights {
             may_trace: true,
             ..other
         };
-        assert_eq!(refusal(&found, &BTreeSet::new(), &able), None);
+        assert_eq!(refusal(&found, &BTreeSet::new(), able), None);
     }
 
     #[test]

@@ -189,6 +189,43 @@ mod tests {
         pidfd::signal(key, Signal::TERM).unwrap();
     }
 
+    /// Whether the kernel tells after the reaping.
+    fn kernel_tells() -> bool {
+        let release = rustix::system::uname()
+            .release()
+            .to_string_lossy()
+            .into_owned();
+        let mut numbers = release
+            .split('.')
+            .map(|part| part.parse::<u32>().unwrap_or(0));
+        (numbers.next().unwrap(), numbers.next().unwrap()) >= (6, 15)
+    }
+
+    #[tokio::test]
+    async fn the_zombie_tells_before_the_reaping_and_the_kernel_after_it() {
+        let script = "import os,sys,signal\n\
+            pid = os.fork()\n\
+            if pid == 0:\n    signal.pause()\n\
+            print(pid, flush=True)\n\
+            sys.stdin.readline()\n\
+            os.waitpid(pid, 0)\n\
+            print('reaped', flush=True)\n";
+        let mut parent = Piped::start(&["python3", "-c", script]);
+        let key = table::key_of(parent.number()).unwrap();
+        let pidfd = kernel::register(pidfd::open(key).unwrap(), Interest::READABLE).unwrap();
+        assert_eq!(told_by_zombie(key), None, "it lives");
+        pidfd::signal(key, Signal::TERM).unwrap();
+        let ended = timeout(LONG, pidfd.readable()).await.unwrap();
+        ended.unwrap().retain_ready();
+        assert_eq!(told_by_zombie(key), Some(EndStatus::Signaled(15)));
+        assert_eq!(told_by_kernel(&pidfd), None, "nobody has reaped it");
+        parent.close_input();
+        assert_eq!(parent.line(), "reaped");
+        assert_eq!(told_by_zombie(key), None);
+        let wanted = kernel_tells().then_some(EndStatus::Signaled(15));
+        assert_eq!(told_by_kernel(&pidfd), wanted);
+    }
+
     #[tokio::test]
     async fn what_is_gone_is_unknown_at_once() {
         let mut child = Piped::start(&["sh", "-c", "echo $$"]);

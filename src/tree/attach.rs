@@ -313,8 +313,31 @@ impl Tree {
             address(host, port)
         );
         tree.state = TreeState::Preparing(text.clone());
+        if let Origin::Attach(request) = &mut tree.origin
+            && let AttachTarget::Listen { port: known, .. } = &mut Arc::make_mut(request).target
+        {
+            // The next program is waited for at the same place.
+            *known = port;
+        }
         let root = run.root;
         self.event(Event::Progress { root, text });
+    }
+
+    /// A program that had connected is over: the next one is waited for, as another tree.
+    pub(super) fn listen_again(&mut self, root: RowId) {
+        let again = match self.trees.get(&root).map(|tree| &tree.origin) {
+            Some(Origin::Attach(request)) => {
+                let listens = matches!(request.target, AttachTarget::Listen { .. });
+                listens.then(|| AttachRequest::clone(request))
+            }
+            _ => None,
+        };
+        if let Some(mut request) = again.filter(|_| self.shutdowns.is_empty()) {
+            // Those that were removed since are not to come back.
+            request.breakpoints.clear();
+            request.exceptions.clear();
+            self.begin_attach(request, None);
+        }
     }
 
     /// Keeps what an adapter says while it attaches to a process, and gives up as soon as it says

@@ -49,8 +49,11 @@ impl Tree {
         data.releasing = false;
         data.report = None;
         let connection = data.connection;
-        // Who stands at a stop does not end by itself.
-        let fall = data.fell_at.take();
+        // Who stands at a stop does not end by itself. A program whose connection broke is let run
+        // by its own side, and one that then ends with a status ran on to there.
+        let failed = data.view.state == RowState::Failed;
+        let ran_on = failed && matches!(status, EndStatus::Exited(_));
+        let fall = data.fell_at.take().filter(|_| !ran_on);
         let cause = self.cause_of(row, status, fall.as_ref());
         if let Some(fall) = &fall {
             self.keep_last_stop(row, fall);
@@ -242,6 +245,7 @@ impl Tree {
                 status,
                 left,
             });
+            self.listen_again(run.root);
         }
     }
 

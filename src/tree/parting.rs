@@ -3,7 +3,7 @@
 
 use super::ending::Then;
 use super::requests::{ANSWER, Asked};
-use super::{Asker, ConnectionId, Effect, Run, Tree};
+use super::{Asker, ConnectionId, ConnectionRole, Effect, Run, Tree};
 use daptree_model::{Answer, End, EndStatus, EngineError, ProcessKey, RowId, RowState, TreeState};
 use serde_json::json;
 
@@ -217,7 +217,21 @@ impl Tree {
             self.effect(Effect::LetLive(run, rows));
         }
         self.dirty = true;
+        self.leave_ended(run);
         released
+    }
+
+    /// Leaves the sessions that outlived their processes: a root's stays open for its children.
+    fn leave_ended(&mut self, run: Run) {
+        let over: Vec<ConnectionId> = self
+            .connections
+            .iter()
+            .filter(|(_, data)| data.run == run && data.role == ConnectionRole::Session)
+            .map(|(connection, _)| *connection)
+            .collect();
+        for connection in over {
+            self.leave(connection, false);
+        }
     }
 
     /// Ends a root, or lets it go that is not ours to end.

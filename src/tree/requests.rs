@@ -337,6 +337,7 @@ impl Tree {
         let after_ms = self.now.0.saturating_sub(pending.sent.0);
         let what = format!("{row}: {}", pending.command);
         tracing::warn!(%connection, "{what} was not answered within {after_ms} ms");
+        self.fell_silent(row, &pending, after_ms);
         self.answered(
             connection,
             row,
@@ -344,6 +345,23 @@ impl Tree {
             Err(EngineError::TimedOut { what, after_ms }),
         );
         self.lane_free(connection, seq);
+    }
+
+    /// Says that what changes how a session runs was not answered: nobody knows what it does now.
+    fn fell_silent(&mut self, row: RowId, pending: &Pending, after_ms: u64) {
+        let changes = matches!(
+            pending.what,
+            Asked::Resume { .. } | Asked::Pause | Asked::Breakpoints { .. }
+        );
+        let Some(view) = self.view(row).filter(|view| changes && !view.is_ended()) else {
+            return;
+        };
+        let (name, command, seconds) = (&view.name, pending.command, after_ms / 1_000);
+        let message = format!(
+            "{name} ({row}): no answer to {command} for {seconds} s: its debug adapter hangs, or \
+             the program is in a call that lets nothing else run; wait, or terminate it"
+        );
+        self.notice("silent", message, Some(row), true);
     }
 
     /// Gives up every request of a connection that is over. Nobody names the connection any more,

@@ -50,7 +50,7 @@ impl Tree {
             return;
         }
         let by_pid: BTreeMap<u32, &Seen> = seen.iter().map(|one| (one.process.pid, one)).collect();
-        let before: BTreeSet<RowId> = self
+        let mut before: BTreeSet<RowId> = self
             .rows
             .iter()
             .filter(|(_, data)| data.view.root == run.root && data.injected && !data.surveyed)
@@ -61,7 +61,7 @@ impl Tree {
             if let Some(row) = self.live_row_of(one.process) {
                 self.seen_again(row, one, before.contains(&row));
             } else if !self.has_row(one.process)
-                && self.found(run, one, &by_pid, &before, &earlier) == Found::Later
+                && self.found(run, one, &by_pid, &mut before, &earlier) == Found::Later
             {
                 fresh.insert(one.process);
             }
@@ -92,7 +92,7 @@ impl Tree {
         run: Run,
         one: &Seen,
         by_pid: &BTreeMap<u32, &Seen>,
-        before: &BTreeSet<RowId>,
+        before: &mut BTreeSet<RowId>,
         earlier: &BTreeSet<ProcessKey>,
     ) -> Found {
         let Some(policy) = self
@@ -145,6 +145,10 @@ impl Tree {
         });
         self.watch(row, one.process);
         self.announce(row);
+        if was_there {
+            // What is below it was there as well.
+            before.insert(row);
+        }
         Found::Done
     }
 

@@ -6,15 +6,20 @@ use daptree_testing::{PATIENCE, Scene, process};
 use rustix::process::Signal;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
+use std::thread::JoinHandle;
 use std::time::Instant;
 
 /// A `daptree trace --attach` whose stops stand until it is gone.
-struct Visitor(Child);
+struct Visitor {
+    child: Child,
+    /// Reads on, so that its writes do not fail.
+    rest: Option<JoinHandle<()>>,
+}
 
 impl Visitor {
     /// Starts it and waits until a session stands at its stop.
     fn stopped(scene: &Scene, target: &str, stop: (&str, &str)) -> Self {
-        let mut child = Command::new(&scene.binary)
+        let child = Command::new(&scene.binary)
             .args([
                 "trace",
                 "--json",
@@ -30,11 +35,15 @@ impl Visitor {
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let mut visitor = Self { child, rest: None };
+        let mut lines = BufReader::new(visitor.child.stdout.take().unwrap())
+            .lines()
+            .map_while(Result::ok);
         let mut said = Vec::new();
-        for line in lines.map_while(Result::ok) {
+        while let Some(line) = lines.next() {
             if line.contains("\"type\":\"stop\"") {
-                return Self(child);
+                visitor.rest = Some(std::thread::spawn(move || lines.for_each(drop)));
+                return visitor;
             }
             said.push(line);
         }
@@ -42,17 +51,18 @@ impl Visitor {
     }
 
     fn ended_by(&mut self, signal: Signal) {
-        process::send(self.0.id(), signal);
+        process::send(self.child.id(), signal);
         let deadline = Instant::now() + PATIENCE;
-        assert!(process::ended_by(self.0.id(), deadline));
-        let _ = self.0.wait();
+        assert!(process::ended_by(self.child.id(), deadline));
+        let _ = self.child.wait();
+        self.rest.take().unwrap().join().unwrap();
     }
 }
 
 impl Drop for Visitor {
     fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 

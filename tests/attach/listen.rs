@@ -43,8 +43,35 @@ fn a_program_that_connects_is_debugged_with_its_children_and_let_go() {
     let child = front.until_paused(1)[0];
     assert_eq!(front.row(child).parent, Some(root));
     assert_eq!(front.pid(root), target.pid());
-    assert_eq!(front.command(Op::Close(root)), closed(1));
+    assert_eq!(front.command(Op::Close(root)), Ok(closed(1)));
     target.finish("child ended with 3");
+}
+
+#[test]
+fn one_program_after_another_becomes_a_tree_of_its_own() {
+    let scene = scene();
+    let mut front = Front::start(&scene);
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = free.local_addr().unwrap().port();
+    drop(free);
+    let host = "127.0.0.1".to_owned();
+    attach(&mut front, &scene, AttachTarget::Listen { host, port }, &[]);
+    let mut place = None;
+    for trees in 1..=3 {
+        let waits = front.until("an address", |snapshot| {
+            snapshot.trees.len() == trees && told(snapshot).is_some()
+        });
+        let command = told(&waits).unwrap();
+        assert_eq!(place.get_or_insert_with(|| command.clone()), &command);
+        let target = connect(&scene, &command, &["child.py"]);
+        target.finish("child is done");
+    }
+    let over = front.until("a fourth", |snapshot| snapshot.trees.len() == 4);
+    let ended = over
+        .trees
+        .iter()
+        .filter(|tree| tree.state == TreeState::Ended);
+    assert_eq!(ended.count(), 3);
 }
 
 #[test]

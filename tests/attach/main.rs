@@ -68,13 +68,13 @@ fn attach(
 }
 
 /// The answer to the close of a root that was let go with so many sessions below it.
-fn closed(children_closed: u32) -> Result<Answer, EngineError> {
-    Ok(Answer::Closed {
+fn closed(children_closed: u32) -> Answer {
+    Answer::Closed {
         children_closed,
         process_ended: false,
         released: true,
         survivors: Vec::new(),
-    })
+    }
 }
 
 /// Where `Target` listens.

@@ -11,6 +11,7 @@
 
 mod cascade;
 mod closing;
+mod faults;
 mod many;
 mod refusals;
 mod roots;

@@ -126,7 +126,7 @@ pub(super) fn injection_failure(said: &str) -> Option<String> {
     };
     lines()
         .find(telling)
-        .or_else(|| lines().last())
+        .or_else(|| lines().next_back())
         .map(str::to_owned)
 }
 

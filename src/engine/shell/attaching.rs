@@ -12,6 +12,11 @@ use daptree_model::{
 use std::collections::BTreeSet;
 use std::fs;
 use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::timeout;
+
+/// How long an adapter that was killed is waited for.
+const LEAVING: Duration = Duration::from_secs(2);
 
 impl Shell {
     pub(super) fn start_attach(&mut self, run: Run, request: Arc<AttachRequest>) {
@@ -21,7 +26,15 @@ impl Shell {
             self.next.push_back(Input::AdapterReady(run, prepared));
             return;
         }
-        tokio::spawn(self.workshop.clone().prepare_attach(run, request));
+        let workshop = self.workshop.clone();
+        let leaving = std::mem::take(&mut self.leaving);
+        tokio::spawn(async move {
+            // One of them may hold the port that is to be listened on.
+            for adapter in leaving {
+                let _ = timeout(LEAVING, workshop.reaper.watch(adapter)).await;
+            }
+            workshop.prepare_attach(run, request).await;
+        });
     }
 
     /// Finds a program that says where it runs, if that is here.

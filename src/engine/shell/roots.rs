@@ -160,6 +160,7 @@ impl Shell {
         self.origins.remove(&run);
         if let Some(data) = self.runs.remove(&run) {
             let _ = pidfd::signal(data.adapter, Signal::KILL);
+            self.leaving.push(data.adapter);
             if let Some(keeper) = &self.keeper {
                 keeper.remove(data.adapter);
             }

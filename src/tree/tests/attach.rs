@@ -167,6 +167,7 @@ fn closing_the_root_lets_all_go_deepest_first_and_removes_the_rows() {
 fn detaching_the_root_keeps_the_rows() {
     let (mut bench, root) = Bench::attached();
     let child = bench.report(root, 200);
+    bench.forget();
     assert_eq!(
         bench.command(Op::Detach(root)),
         Ok(Answer::Detached {
@@ -279,6 +280,24 @@ fn a_root_that_ends_is_over_with_the_kernels_word() {
     );
     assert_eq!(bench.state(root), TreeState::Ended);
     assert!(!ends_something(&bench));
+}
+
+#[test]
+fn a_root_that_ended_before_its_children_is_closed_with_them() {
+    let (mut bench, root) = Bench::attached();
+    bench.report(root, 200);
+    bench.terminated(root);
+    bench.end(ROOT_PID, EndStatus::Signaled(9));
+    let id = bench.ask(Op::Close(root), None);
+    bench.pass(1_100);
+    let closed = Answer::Closed {
+        children_closed: 1,
+        process_ended: false,
+        released: false,
+        survivors: Vec::new(),
+    };
+    assert_eq!(bench.reply(id), Some(Ok(closed)));
+    assert!(bench.processes.contains_key(&200) && !ends_something(&bench));
 }
 
 #[test]
@@ -398,6 +417,15 @@ fn children_of_a_process_attached_by_pid_are_looked_for() {
             .as_ref()
             .unwrap()
             .contains("daptree attach --pid 150")
+    );
+    let below = bench.row_of(170).unwrap();
+    assert!(
+        bench
+            .row(below)
+            .reason
+            .as_ref()
+            .unwrap()
+            .contains("ran before")
     );
     let shell = bench.row_of(160).unwrap();
     assert_eq!(bench.row(bench.row_of(170).unwrap()).parent, Some(shell));
@@ -605,7 +633,15 @@ fn a_listener_waits_as_long_as_it_takes() {
     bench.answer_attach(connection);
     assert_eq!(bench.state(root), TreeState::Running);
     assert_eq!(bench.row(root).name, "main.py");
-    // One that is closed while it waits is gone at once.
+    // The next one is waited for at the same place, as a tree of its own.
+    bench.terminated(root);
+    bench.end(ROOT_PID, EndStatus::Exited(0));
+    assert_eq!(bench.state(root), TreeState::Ended);
+    let next = RowId(root.0 + 1);
+    bench.adapter_up(next);
+    assert!(matches!(bench.state(next), TreeState::Preparing(_)));
+    assert_eq!(bench.last("attach")["listen"]["port"], 5679);
+    // One that is closed while it waits is gone at once, and stays away.
     let mut bench = Bench::empty();
     let root = bench.attach_with(
         AttachTarget::Listen {
@@ -623,4 +659,5 @@ fn a_listener_waits_as_long_as_it_takes() {
             ..
         }))
     ));
+    assert!(bench.tree.snapshot().rows.is_empty());
 }

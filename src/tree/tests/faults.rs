@@ -192,10 +192,36 @@ fn an_adapter_that_does_not_answer_is_waited_for_as_long_as_said() {
     assert_eq!(bench.reply(slow), None);
     bench.pass(15_000);
     assert!(late(bench.reply(slow)));
+    assert!(bench.tree.notices.is_empty(), "who asked is told");
     let resume = bench.ask(Op::Continue(root), None);
     bench.pass(15_100);
     assert!(late(bench.reply(resume)));
+    let said = bench.tree.notices.back().unwrap();
+    assert_eq!((said.code.as_str(), said.row), ("silent", Some(root)));
+    assert!(
+        said.message.contains("continue for 15 s"),
+        "{}",
+        said.message
+    );
     assert_eq!(bench.row(root).state, RowState::Running);
+}
+
+#[test]
+fn who_stood_when_its_connection_broke_and_ended_with_a_status_ran_on_to_there() {
+    for (status, stood) in [
+        (EndStatus::Exited(3), false),
+        (EndStatus::Signaled(9), true),
+    ] {
+        let (mut bench, root) = Bench::launched();
+        let child = bench.report(root, 200);
+        bench.stop(child, "breakpoint", "/p/main.py", 3);
+        bench.breaks(bench.connection(child));
+        assert_eq!(bench.row(child).state, RowState::Failed);
+        bench.end(200, status);
+        let cause = bench.row(child).end.clone().unwrap().cause;
+        let said = cause.as_ref().is_some_and(|it| it.contains("main.py:3"));
+        assert_eq!(said, stood, "{cause:?}");
+    }
 }
 
 #[test]

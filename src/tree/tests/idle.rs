@@ -1,6 +1,6 @@
 //! The idle policy: what counts as activity, who is kept by a wait, and what is closed.
 
-use super::harness::{Bench, CLIENT};
+use super::harness::{Bench, CLIENT, listening};
 use crate::tree::{Input, Tree};
 use daptree_model::{
     Answer, Interest, Op, ReadOp, RowId, RowState, StopNumber, ToEngine, TreeState,
@@ -164,4 +164,18 @@ fn what_comes_later_has_its_own_time() {
     assert_eq!(bench.row(root).state, RowState::Running);
     bench.pass(1_000);
     assert!(bench.tree.view(root).is_none());
+}
+
+#[test]
+fn a_tree_that_is_not_ours_is_let_go() {
+    let mut bench = Bench::empty();
+    bench.tree = Tree::closing_idle(IDLE);
+    bench.feed(Input::ClientOpened(CLIENT));
+    let root = bench.attach_with(listening(), |_| {});
+    let child = bench.report(root, 200);
+    bench.stop(child, "breakpoint", "/p/main.py", 3);
+    bench.pass(IDLE + 2_000);
+    assert!(bench.tree.view(root).is_none() && bench.tree.trees.is_empty());
+    assert_eq!(bench.processes.len(), 2, "they live on");
+    assert!(!bench.was_ended(200));
 }

@@ -61,6 +61,7 @@ pub(super) fn nothing(scene: &Scene<'_>) -> &'static str {
         .focus
         .and_then(|focus| scene.snapshot.rows.get(&focus));
     match row {
+        None if scene.state.ran => "",
         None => "starting …",
         Some(row) if !row.is_session() => "this process is not debugged",
         Some(row) if row.is_paused() => "reading …",

@@ -104,12 +104,15 @@ fn position(replay: &ReplayView) -> String {
     }
     text
 }
+/// What is said where there was a tree.
+pub(super) const CLOSED: &str = "every tree was closed; q quits";
 
 fn starting(scene: &Scene<'_>) -> String {
     let state = scene.snapshot.trees.first().map(|tree| &tree.state);
     match state {
         Some(TreeState::Preparing(what)) => what.clone(),
         Some(TreeState::Failed(why)) => why.clone(),
+        None if scene.state.ran => CLOSED.to_owned(),
         _ => "starting …".to_owned(),
     }
 }

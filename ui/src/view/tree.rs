@@ -49,7 +49,12 @@ pub(super) fn draw(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
                 TreeState::Preparing(what) => Some(what.as_str()),
                 _ => None,
             });
-        super::empty(scene, area, buffer, text.unwrap_or("starting …"));
+        let without = if scene.state.ran {
+            super::status::CLOSED
+        } else {
+            "starting …"
+        };
+        super::empty(scene, area, buffer, text.unwrap_or(without));
         return;
     }
     let visible = all.iter().skip(scene.state.tree.top);

@@ -115,7 +115,7 @@ pub fn seen(pid: u32, parent: u32, command: &[&str]) -> Seen {
         },
         parent,
         command: command.iter().map(|word| (*word).to_owned()).collect(),
-        short_name: "python".to_owned(),
+        short_name: command.first().copied().unwrap_or("python").to_owned(),
         cwd: Some("/p".to_owned()),
     }
 }
