@@ -5,7 +5,7 @@
 pub mod debugpy;
 
 use crate::dap::message::{Event, Message};
-use daptree_model::{AttachTarget, PathMap};
+use daptree_model::{AttachTarget, BreakpointId, BreakpointSpec, Cause, PathMap};
 use serde_json::Value;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -68,6 +68,39 @@ pub enum Role {
     Forker,
     /// A library's machinery that nothing hangs on: released at once.
     Tracker,
+}
+
+/// When a breakpoint stops, as an adapter wants it said.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Conditions {
+    /// DAP's `condition`.
+    pub condition: Option<String>,
+    /// DAP's `hitCondition`.
+    pub hit_condition: Option<String>,
+}
+
+/// How a process has loaded a source file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// The path that was asked for.
+    pub path: String,
+    /// How.
+    pub how: LoadedAs,
+}
+
+/// How a source file is loaded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LoadedAs {
+    /// Under its own name.
+    Itself,
+    /// Not at all, so far.
+    Nothing,
+    /// This other file of the same kind is loaded in its place.
+    Copy(String),
+    /// Its code carries the name of this other file.
+    Code(String),
+    /// Its code carries this name, and there is no such file.
+    Lost(String),
 }
 
 /// What the tree has to know of an adapter. Every function is pure.
@@ -142,6 +175,30 @@ pub trait Policy: Debug + Send + Sync {
     /// The name in the value of [`Self::name_expression`]; `None` when it gave none.
     fn name_in(&self, value: &str) -> Option<String>;
 
+    /// When a breakpoint stops, where the process's own name also has to match a regular
+    /// expression if one is given; `None` when the adapter cannot hold such a condition.
+    fn conditions(
+        &self,
+        id: BreakpointId,
+        spec: &BreakpointSpec,
+        name: Option<&str>,
+    ) -> Option<Conditions>;
+
+    /// A function's name as `setFunctionBreakpoints` takes it, or why it cannot be one.
+    fn function_name_for<'a>(&self, name: &'a str) -> Result<&'a str, String>;
+
+    /// An expression, without a frame, that tells how the process has loaded these files.
+    fn loaded_expression(&self, files: &[String]) -> Option<String>;
+
+    /// What the value of [`Self::loaded_expression`] says; `None` where it says nothing.
+    fn loaded_in(&self, value: &str) -> Option<Vec<Found>>;
+
+    /// Exception filters that a program with this command line suggests by itself; empty for most.
+    fn suggested_filters(&self, command: &[String]) -> Vec<String>;
+
+    /// What led to an exception, the nearest first, by DAP's `ExceptionDetails.stackTrace`.
+    fn exception_chain(&self, stack_trace: &str) -> Vec<Cause>;
+
     /// A function's name without marks of the adapter.
     fn function_name<'a>(&self, name: &'a str) -> &'a str;
 
@@ -154,8 +211,19 @@ pub trait Policy: Debug + Send + Sync {
     fn is_one_at_a_time(&self, command: &str, arguments: &Value) -> bool;
 
     /// Whether an exception is how a program ends rather than a fault, so that no filter but
-    /// `raised` should stop at it.
-    fn is_exit(&self, type_name: &str) -> bool;
+    /// `raised` should stop at it: by DAP's `exceptionId`.
+    fn is_exit(&self, exception_id: &str) -> bool;
+
+    /// The same of a test that is skipped or known to fail, by DAP's
+    /// `ExceptionDetails.stackTrace`.
+    fn ends_a_test(&self, stack_trace: &str) -> bool;
+
+    /// An expression, in the frame of a stop at an exception, that holds where a test waits for
+    /// this very exception.
+    fn expected_expression(&self) -> Option<String>;
+
+    /// Whether the value of [`Self::expected_expression`] says so.
+    fn is_expected(&self, value: &str) -> bool;
 
     /// Whether a refused `attach` is worth another try, because the adapter still holds the
     /// process's connection from before its `exec`.

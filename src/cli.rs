@@ -48,6 +48,8 @@ pub enum Invocation {
 pub struct RunRequest {
     /// Breakpoints, in the order typed.
     pub breakpoints: Vec<BreakpointSpec>,
+    /// Functions to stop at, by their names.
+    pub functions: Vec<String>,
     /// Exception filters of the adapter; `None` when the option was not given.
     pub exceptions: Option<Vec<String>>,
     /// `--just-my-code`; `None` when the option was not given (the settings decide, then true).
@@ -170,7 +172,10 @@ struct RunWords {
     /// A breakpoint for every session.
     #[arg(short, long = "breakpoint", value_name = "LOC", help = LOC_HELP)]
     breakpoint: Vec<OsString>,
-    /// Exception filters, such as userUnhandled, uncaught or raised
+    /// Set a breakpoint at the entry of every function of this name, in every session
+    #[arg(long, value_name = "NAME")]
+    function: Vec<String>,
+    /// Exception filters, such as userUnhandled, uncaught or raised [default: failures of tests]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     exceptions: Option<Vec<String>>,
     /// Stop in your own code alone [default: true]
@@ -262,6 +267,7 @@ where
             let breakpoints = locations(&words.breakpoint, cwd, words.pending)?;
             Ok(Invocation::Run(RunRequest {
                 breakpoints,
+                functions: words.function,
                 exceptions: words.exceptions.map(filters),
                 just_my_code: words.just_my_code,
                 stop_on_entry: words.stop_on_entry,

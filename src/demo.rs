@@ -41,7 +41,7 @@ pub async fn run(ambient: Ambient, config: EngineConfig) -> Result<i32> {
             python: None,
             stdio: crate::launch_size(),
             just_my_code: true,
-            exceptions: Vec::new(),
+            exceptions: None,
             stop_on_entry: false,
             stop_the_world: false,
             max_children: 256,

@@ -7,6 +7,7 @@ pub mod connection;
 mod files;
 mod front;
 mod handed;
+mod kept;
 mod launching;
 mod leaders;
 mod members;
@@ -22,7 +23,7 @@ use crate::process::reaper::Reaper;
 use crate::record::Recorder;
 use crate::settings::Folders;
 use crate::tree::Input;
-use daptree_model::{ClientId, FromEngine, ToEngine};
+use daptree_model::{ClientId, FromEngine, PathMap, ToEngine};
 use shell::{Shell, ShellInput};
 use std::io;
 use std::path::PathBuf;
@@ -49,6 +50,10 @@ pub struct EngineConfig {
     /// This process runs this engine and nothing else, so that every process below it is a
     /// tree's or the engine's own.
     pub sole: bool,
+    /// The workspace whose breakpoints are kept, a real path; `None`: none are read or kept.
+    pub workspace: Option<PathBuf>,
+    /// Folders that the program knows under other names.
+    pub maps: Vec<PathMap>,
     /// Sessions with which nothing was done for so long are closed, by the rules of close; `None`:
     /// never. For engines without a person.
     pub idle: Option<Duration>,

@@ -60,6 +60,9 @@ fn debug(invocation: Invocation, ambient: Ambient) -> Result<i32> {
     let _logs = logs::start(&folders.state);
     let workspace = Workspace::find(&ambient.cwd)?;
     let binary = std::env::current_exe().context("daptree's own file cannot be found")?;
+    // A trace is the same whatever was set before it.
+    let kept = matches!(invocation, Invocation::Run(_) | Invocation::Attach(_))
+        .then(|| workspace.root.clone());
     let recording = invocation.record().map(|path| {
         let settings = serde_json::to_value(&workspace.settings)?;
         anyhow::Ok(Recording::start(path, &Header::new(settings))?)
@@ -70,6 +73,8 @@ fn debug(invocation: Invocation, ambient: Ambient) -> Result<i32> {
         settings_python: workspace.settings.python.clone(),
         keeper: Some(binary),
         sole: true,
+        workspace: kept,
+        maps: workspace.settings.maps.clone(),
         idle: None,
         raw_output: None,
         record,

@@ -8,7 +8,8 @@ use crate::settings::Settings;
 use crate::trace::FAILED;
 use anyhow::Result;
 use daptree_model::{
-    AttachRequest, Command, CommandId, Event, FromEngine, LaunchRequest, Op, RowId, Stdio, ToEngine,
+    AttachRequest, BreakpointSpec, Command, CommandId, Event, FromEngine, LaunchRequest, Op, RowId,
+    Stdio, ToEngine,
 };
 use daptree_ui::{Outcome, UiOptions};
 use std::ffi::OsString;
@@ -110,17 +111,19 @@ fn launch_request(request: RunRequest, settings: &Settings, ambient: Ambient) ->
             .just_my_code
             .or(settings.just_my_code)
             .unwrap_or(true),
-        exceptions: request
-            .exceptions
-            .or_else(|| settings.exceptions.clone())
-            .unwrap_or_default(),
+        exceptions: request.exceptions.or_else(|| settings.exceptions.clone()),
         stop_on_entry: request.stop_on_entry,
         stop_the_world: request.stop_the_world,
         max_children: request
             .max_children
             .or(settings.max_children)
             .unwrap_or(MAX_CHILDREN),
-        breakpoints: request.breakpoints.into_iter().map(Into::into).collect(),
+        breakpoints: request
+            .breakpoints
+            .into_iter()
+            .map(Into::into)
+            .chain(request.functions.into_iter().map(BreakpointSpec::function))
+            .collect(),
     }
 }
 

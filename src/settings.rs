@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use daptree_model::PathMap;
 use serde::{Deserialize, Serialize};
 
 pub mod folders;
@@ -26,6 +27,9 @@ pub struct Settings {
     pub exceptions: Option<Vec<String>>,
     /// The most live sessions at once; 0 for no limit.
     pub max_children: Option<u32>,
+    /// Folders here, made absolute from the file's folder, and what the program calls them.
+    #[serde(default)]
+    pub maps: Vec<PathMap>,
 }
 
 /// The variable that says after how many ms a session counts as idle, in an engine without a person.
@@ -71,7 +75,7 @@ pub enum SettingsError {
         source: std::io::Error,
     },
     /// It says something that is no setting.
-    #[error("{}:{line}: {what}; the settings are python, just_my_code, exceptions and max_children", path.display())]
+    #[error("{}:{line}: {what}; the settings are python, just_my_code, exceptions, max_children and maps", path.display())]
     Wrong {
         /// The file.
         path: PathBuf,
@@ -141,6 +145,12 @@ impl Settings {
         {
             settings.python = Some(folder.join(python));
         }
+        if let Some(folder) = path.parent() {
+            for map in &mut settings.maps {
+                let local: PathBuf = folder.join(&map.local).components().collect();
+                map.local = local.to_string_lossy().into_owned();
+            }
+        }
         Ok(settings)
     }
 }
@@ -152,13 +162,18 @@ mod tests {
     #[test]
     fn every_setting_is_read() {
         let text = "python = \".venv/bin/python\"\njust_my_code = false\n\
-                    exceptions = [\"raised\"]\nmax_children = 0\n";
+                    exceptions = [\"raised\"]\nmax_children = 0\n\
+                    maps = [{ local = \"./src\", remote = \"/app\" }]\n";
         let settings = Settings::parse(text, Path::new("/p/.daptree.toml")).unwrap();
         let expected = Settings {
             python: Some("/p/.venv/bin/python".into()),
             just_my_code: Some(false),
             exceptions: Some(vec!["raised".to_owned()]),
             max_children: Some(0),
+            maps: vec![PathMap {
+                local: "/p/src".to_owned(),
+                remote: "/app".to_owned(),
+            }],
         };
         assert_eq!(settings, expected);
         let python = |text: &str| {
@@ -185,6 +200,7 @@ mod tests {
             ("a = \n", 1, ""),
             ("max_children = 1\nmax_children = 2\n", 2, "duplicate"),
             ("[table]\nx = 1\n", 1, "table"),
+            ("\nmaps = [{ local = \"src\" }]\n", 2, "remote"),
         ] {
             let error = Settings::parse(text, Path::new("/p/.daptree.toml")).unwrap_err();
             let message = error.to_string();

@@ -104,7 +104,7 @@ pub async fn run(
             Stdio::PipesInherit
         },
         just_my_code: request.just_my_code,
-        exceptions: request.exceptions,
+        exceptions: Some(request.exceptions),
         stop_on_entry: false,
         stop_the_world: false,
         max_children: 256,

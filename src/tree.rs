@@ -40,13 +40,14 @@ mod whereabouts;
 #[cfg(test)]
 mod tests;
 
+pub use breakpoints::{Kept, KeptBreakpoint};
 pub use input::{ConnectionId, Effect, Input, Millis, Prepared, Run, Seen, StreamOffer};
 pub use origin::Origin;
 
 use crate::adapter::Policy;
 use daptree_model::{
     Answer, Breakpoint, BreakpointId, ClientId, CommandId, EngineError, Event, Interest, Notice,
-    ProcessKey, Reply, Row, RowId, Snapshot, TreeState,
+    PathMap, ProcessKey, Reply, Row, RowId, Snapshot, TreeState,
 };
 use requests::Pending;
 use row::RowData;
@@ -67,7 +68,20 @@ pub struct Tree {
     pending: BTreeMap<(ConnectionId, i64), Pending>,
     timers: Timers,
     breakpoints: BTreeMap<BreakpointId, Arc<Breakpoint>>,
-    exception_filters: Vec<String>,
+    /// What of the breakpoints no front end sees.
+    aside: breakpoints::Aside,
+    /// Chosen for every session; `None`: each program's own.
+    exception_filters: Option<Vec<String>>,
+    /// Those that somebody chose by hand, and that are kept.
+    kept_filters: Option<Vec<String>>,
+    /// What makes the program's paths of ours, given or accepted.
+    maps: Vec<PathMap>,
+    /// Those of them that were accepted, and are kept.
+    accepted: Vec<PathMap>,
+    /// Something changed that is kept.
+    keep: bool,
+    /// What is kept is wanted by somebody.
+    keeps: bool,
     clients: BTreeMap<ClientId, Client>,
     /// Commands that are answered later. The value says for what.
     open_commands: BTreeMap<(ClientId, CommandId), &'static str>,
@@ -140,6 +154,8 @@ struct Connection {
     lane: requests::Lane,
     /// The adapter's `initialize` answer names these.
     filters: Vec<daptree_model::ExceptionFilter>,
+    /// It takes function breakpoints; `None` until it said so.
+    functions: Option<bool>,
 }
 
 /// What a connection is for.
@@ -225,6 +241,9 @@ impl Tree {
                 self.dirty = true;
             }
             Input::StreamsOpened(row, offers) => self.streams_opened(row, &offers),
+            Input::Restored(kept, trouble) => self.restored(kept, trouble),
+            Input::NotKept(trouble) => self.notice("breakpoints", trouble, None, true),
+            Input::Maps(maps) => self.maps = maps,
             Input::Wake => {}
         }
         self.partings_advance();
@@ -235,6 +254,7 @@ impl Tree {
         self.partings_advance();
         self.settle_worlds();
         self.settle_waits();
+        self.keep_changes();
         if let Some(at) = self.timers.changed_next() {
             self.effects.push(Effect::WakeAt(at));
         }

@@ -57,8 +57,9 @@ impl Front {
             keeper: Some(scene.binary.clone()),
             sole: false,
             idle: None,
+            workspace: None,
+            maps: Vec::new(),
             raw_output: None,
-            record: None,
         };
         let engine = Engine::start(config).unwrap();
         let (to_engine, from_engine) = engine.connect();
@@ -91,7 +92,7 @@ impl Front {
             python: None,
             stdio: Stdio::Pipes,
             just_my_code: true,
-            exceptions: Vec::new(),
+            exceptions: Some(Vec::new()),
             stop_on_entry: false,
             stop_the_world,
             max_children: 0,

@@ -75,6 +75,44 @@ fn a_tree_that_runs_to_its_end_gives_its_status() {
 }
 
 #[test]
+fn breakpoints_and_filters_are_kept_over_restarts_of_daptree() {
+    let scene = scene(&["leaf.py"]);
+    let place = scene.at("leaf.py", "# stop here");
+    let words = ["-b", &place, "--", "python", "leaf.py", "9"];
+    let mut terminal = Terminal::start(&scene, &words);
+    terminal.until_line(&["leaf.py:6", "breakpoint · stop 1"]);
+    terminal.press("6zistatus == 9\r");
+    terminal.until_line(&["leaf.py:6", "if status == 9"]);
+    terminal.press("w*.py\r");
+    terminal.until_line(&["leaf.py:6", "in *.py"]);
+    terminal.press("E ");
+    terminal.until_shown(&["[x] raised", "chosen for every session"]);
+    terminal.press("\x1b");
+    terminal.until("the dialog gone", |screen| {
+        !screen.contents().contains("chosen for every session")
+    });
+    quit(&mut terminal);
+    // The line moves, and the next run names no breakpoint.
+    let text = std::fs::read_to_string(scene.file("leaf.py")).unwrap();
+    scene.write("leaf.py", &format!("# one more line\n{text}"));
+    let mut terminal = Terminal::start(&scene, &["--", "python", "leaf.py", "9"]);
+    terminal.until_line(&["leaf.py:7", "breakpoint · stop 1"]);
+    terminal.press("6z");
+    terminal.until_line(&["leaf.py:7", "if status == 9", "in *.py", "hit 1"]);
+    terminal.until_line(&["leaf.py:7", "its line was 6 before"]);
+    terminal.press("E");
+    terminal.until_shown(&["[x] raised", "chosen for every session"]);
+    terminal.press("\x1b");
+    terminal.until("the dialog gone", |screen| {
+        !screen.contents().contains("chosen for every session")
+    });
+    quit(&mut terminal);
+    // A trace is the same whatever was set before it.
+    let run = scene.trace().run(&["python", "leaf.py", "9"]);
+    assert_eq!(run.stops().len(), 0);
+}
+
+#[test]
 fn a_launch_that_fails_is_said_on_the_ordinary_screen() {
     let scene = scene(&[]);
     let mut terminal = Terminal::start(&scene, &["--", "python", "missing.py"]);

@@ -60,6 +60,8 @@ impl Setting {
             settings_python: None,
             keeper: Some(DAPTREE.into()),
             sole: false,
+            workspace: None,
+            maps: Vec::new(),
             idle: None,
             raw_output: None,
             record: None,

@@ -49,6 +49,8 @@ impl Recorder {
             settings_python: None,
             keeper: Some(std::env::current_exe()?),
             sole: true,
+            workspace: None,
+            maps: Vec::new(),
             idle: None,
             raw_output: None,
             record: None,

@@ -84,7 +84,7 @@ impl Scene {
                 rows: 24,
             },
             just_my_code: true,
-            exceptions: Vec::new(),
+            exceptions: None,
             stop_on_entry: false,
             stop_the_world: false,
             max_children: 256,

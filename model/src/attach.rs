@@ -86,6 +86,24 @@ pub struct PathMap {
     pub remote: String,
 }
 
+impl PathMap {
+    /// The program's path for one of ours that lies in `local`.
+    pub fn to_remote(&self, path: &str) -> Option<String> {
+        under(path, &self.local).map(|rest| format!("{}{rest}", self.remote.trim_end_matches('/')))
+    }
+
+    /// Our path for one of the program's that lies in `remote`.
+    pub fn to_local(&self, path: &str) -> Option<String> {
+        under(path, &self.remote).map(|rest| format!("{}{rest}", self.local.trim_end_matches('/')))
+    }
+}
+
+/// What follows `folder` in `path`, with its slash; empty for the folder itself.
+fn under<'a>(path: &'a str, folder: &str) -> Option<&'a str> {
+    let rest = path.strip_prefix(folder.trim_end_matches('/'))?;
+    (rest.is_empty() || rest.starts_with('/')).then_some(rest)
+}
+
 /// A process that might be attached to, for a picker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

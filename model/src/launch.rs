@@ -21,8 +21,9 @@ pub struct LaunchRequest {
     pub stdio: Stdio,
     /// Only the user's own code is debugged.
     pub just_my_code: bool,
-    /// Exception filters by the adapter's names.
-    pub exceptions: Vec<String>,
+    /// Exception filters by the adapter's names; `None`: those that were kept, else what the
+    /// program suggests (a test runner: its failures).
+    pub exceptions: Option<Vec<String>>,
     /// Stop at the root's first line.
     pub stop_on_entry: bool,
     /// When one session of the tree stops, the others are held.

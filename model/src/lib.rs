@@ -14,7 +14,9 @@ pub mod row;
 pub mod snapshot;
 
 pub use attach::{AttachRequest, AttachTarget, PathMap, ProcessOffer, Refusal, address};
-pub use breakpoint::{Breakpoint, BreakpointSpec, BreakpointStatus};
+pub use breakpoint::{
+    Breakpoint, BreakpointAt, BreakpointScope, BreakpointSpec, BreakpointStatus, Reach,
+};
 pub use id::{BreakpointId, ClientId, CommandId, NotARowId, RowId, StopNumber};
 pub use inspect::{
     Evaluation, Frame, Inspect, Interest, OpenPath, PAGE, Page, Scope, Stack, Thread, Variable,
@@ -27,5 +29,5 @@ pub use message::{
 pub use output::{OutputLine, OutputWindow, Stream};
 pub use process::{EndStatus, ProcessKey, signal_name};
 pub use replay::{ReplayOp, ReplayView};
-pub use row::{End, Exception, ExceptionFilter, Follow, Place, Row, RowState, Stop};
+pub use row::{Cause, End, Exception, ExceptionFilter, Follow, Place, Row, RowState, Stop};
 pub use snapshot::{Notice, Snapshot, TreeOrigin, TreeState, TreeView};

@@ -94,6 +94,10 @@ pub enum Op {
     Detach(RowId),
     /// Add a breakpoint, or change the one at the same place.
     SetBreakpoint(BreakpointSpec),
+    /// Change a breakpoint, its place as well; its counts stay.
+    EditBreakpoint(BreakpointId, BreakpointSpec),
+    /// Take up what [`crate::Breakpoint::out_of_reach`] offers.
+    AcceptOffer(BreakpointId),
     /// Remove a breakpoint.
     RemoveBreakpoint(BreakpointId),
     /// Switch a breakpoint on or off.
@@ -144,6 +148,8 @@ impl Op {
             Self::Launch(_)
             | Self::Attach(_)
             | Self::SetBreakpoint(_)
+            | Self::EditBreakpoint(..)
+            | Self::AcceptOffer(_)
             | Self::RemoveBreakpoint(_)
             | Self::EnableBreakpoint(..)
             | Self::SetExceptionFilters(_)
@@ -170,6 +176,8 @@ impl Op {
             Self::Terminate(_) => "terminate",
             Self::Detach(_) => "detach",
             Self::SetBreakpoint(_) => "setBreakpoint",
+            Self::EditBreakpoint(..) => "editBreakpoint",
+            Self::AcceptOffer(_) => "acceptOffer",
             Self::RemoveBreakpoint(_) => "removeBreakpoint",
             Self::EnableBreakpoint(..) => "enableBreakpoint",
             Self::SetExceptionFilters(_) => "setExceptionFilters",
@@ -401,7 +409,7 @@ pub enum Event {
     },
     /// A row appeared, or what it is called, follows or runs changed.
     Row(Arc<Row>),
-    /// A session answered to a breakpoint.
+    /// A session answered to a breakpoint at a line.
     Breakpoint {
         /// The session.
         row: RowId,

@@ -55,6 +55,8 @@ pub struct Row {
     pub since_ms: u64,
     /// Exception filters its adapter offers.
     pub exception_filters: Vec<ExceptionFilter>,
+    /// Those of them that are on, by the adapter's names.
+    pub filters_on: Vec<String>,
 }
 
 impl Row {
@@ -85,6 +87,7 @@ impl Row {
             execs: 0,
             since_ms: 0,
             exception_filters: Vec::new(),
+            filters_on: Vec::new(),
         }
     }
 
@@ -180,6 +183,21 @@ pub struct Exception {
     pub message: String,
     /// DAP's `breakMode`.
     pub mode: String,
+    /// What led to it, the nearest first.
+    pub chain: Vec<Cause>,
+}
+
+/// An exception that led to another one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Cause {
+    /// Its type as the adapter shows it, with its module where it is not built in.
+    pub type_name: String,
+    /// Its message.
+    pub message: String,
+    /// Named as the cause (Python: `__cause__`), rather than being handled when the next one was
+    /// raised (`__context__`).
+    pub is_direct: bool,
 }
 
 /// How a row ended.
@@ -204,6 +222,8 @@ pub struct ExceptionFilter {
     pub filter: String,
     /// Its label for people.
     pub label: String,
+    /// What it does, where the adapter says.
+    pub description: Option<String>,
     /// On unless somebody says otherwise.
     pub default: bool,
 }

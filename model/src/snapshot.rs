@@ -20,8 +20,9 @@ pub struct Snapshot {
     pub rows: BTreeMap<RowId, Arc<Row>>,
     /// Breakpoints, oldest first.
     pub breakpoints: Vec<Arc<Breakpoint>>,
-    /// Exception filters that are on; `None`: the adapter's defaults are off as well.
-    pub exception_filters: Vec<String>,
+    /// Exception filters that somebody chose for every session; `None`: nobody did, and each row
+    /// says which are on in it.
+    pub exception_filters: Option<Vec<String>>,
     /// What was fetched for the interests of the front ends, and the last stop of each session that
     /// ended at one.
     pub inspects: BTreeMap<RowId, Arc<Inspect>>,

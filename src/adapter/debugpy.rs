@@ -2,12 +2,14 @@
 //! parent's connection and are adopted over a second connection to the same adapter.
 //! Pure: it must not know where debugpy lies or how it is started.
 
-use super::{Identity, Policy, Report, Role, SessionSettings, Whereabouts};
+use super::{Conditions, Found, Identity, Policy, Report, Role, SessionSettings, Whereabouts};
 use crate::dap::message::{Event, Message};
-use daptree_model::AttachTarget;
+use daptree_model::{AttachTarget, BreakpointId, BreakpointSpec, Cause};
 use serde_json::{Value, json};
 
 mod attach;
+mod breakpoints;
+mod exceptions;
 
 /// debugpy 1.8.
 #[derive(Clone, Copy, Debug, Default)]
@@ -37,13 +39,21 @@ const LEAVE_AT_ONCE: &str = "(lambda reader, name: setattr(reader, name, \
 fn python_text(text: &str) -> String {
     let mut out = String::from("'");
     for character in text.chars() {
-        if matches!(character, '\'' | '\\') {
-            out.push('\\');
+        match character {
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\'' | '\\' => out.extend(['\\', character]),
+            _ => out.push(character),
         }
-        out.push(character);
     }
     out.push('\'');
     out
+}
+
+/// An expression that runs a file of ours in a space of its own, and gives what it calls `found`.
+fn run_in(code: &str, space: &str) -> String {
+    let code = python_text(code);
+    format!("(lambda scope: (exec({code}, scope), scope['found'])[1])({space})")
 }
 
 impl Policy for Debugpy {
@@ -202,6 +212,47 @@ impl Policy for Debugpy {
         (!name.is_empty() && name != "MainProcess" && name != "None").then(|| name.to_owned())
     }
 
+    fn conditions(
+        &self,
+        id: BreakpointId,
+        spec: &BreakpointSpec,
+        name: Option<&str>,
+    ) -> Option<Conditions> {
+        breakpoints::conditions(id, spec, name)
+    }
+
+    fn function_name_for<'a>(&self, name: &'a str) -> Result<&'a str, String> {
+        let bare = name.rsplit('.').next().unwrap_or(name);
+        if bare == name {
+            return Ok(name);
+        }
+        Err(format!(
+            "debugpy knows functions by their bare names: write `{bare}`, which stops in every \
+             function called so"
+        ))
+    }
+
+    fn loaded_expression(&self, files: &[String]) -> Option<String> {
+        Some(breakpoints::loaded_expression(files))
+    }
+
+    fn loaded_in(&self, value: &str) -> Option<Vec<Found>> {
+        breakpoints::loaded_in(value)
+    }
+
+    fn suggested_filters(&self, command: &[String]) -> Vec<String> {
+        // A failing test is raised in the user's code and caught by pytest: only this one stops.
+        if exceptions::runs_pytest(command, &identify(command).name) {
+            vec!["userUnhandled".to_owned()]
+        } else {
+            Vec::new()
+        }
+    }
+
+    fn exception_chain(&self, stack_trace: &str) -> Vec<Cause> {
+        exceptions::chain(stack_trace)
+    }
+
     fn function_name<'a>(&self, name: &'a str) -> &'a str {
         name.strip_suffix(" (Current frame)").unwrap_or(name)
     }
@@ -226,8 +277,20 @@ impl Policy for Debugpy {
         }
     }
 
-    fn is_exit(&self, type_name: &str) -> bool {
-        type_name == "SystemExit"
+    fn is_exit(&self, exception_id: &str) -> bool {
+        self.exception_type(exception_id) == "SystemExit"
+    }
+
+    fn ends_a_test(&self, stack_trace: &str) -> bool {
+        exceptions::ends_a_test(stack_trace)
+    }
+
+    fn expected_expression(&self) -> Option<String> {
+        Some(run_in(exceptions::EXPECTED, "{}"))
+    }
+
+    fn is_expected(&self, value: &str) -> bool {
+        value == "True"
     }
 
     fn is_still_held(&self, refusal: &str) -> bool {

@@ -9,6 +9,7 @@ use super::EngineConfig;
 use super::connection::{Connection, ConnectionEvent, ConnectionEventKind};
 use super::front::Front;
 use super::handed::HandedStreams;
+use super::kept::{Keeping, KeptFile};
 use super::launching::{LastWords, Workshop};
 use super::leaders::Leaders;
 use super::streams::Output;
@@ -95,6 +96,7 @@ pub(super) struct Shell {
     terminals: BTreeMap<RowId, Terminal>,
     handed: HandedStreams,
     output: Output,
+    keeping: Option<Keeping>,
     events: u64,
     wake: Option<Millis>,
     published: Option<Instant>,
@@ -116,6 +118,18 @@ impl Shell {
                 .ok()
         });
         let output = Output::new(config.raw_output, inputs.clone(), config.record.clone());
+        let mut next = VecDeque::from([Input::Maps(config.maps)]);
+        let keeping = config.workspace.map(|workspace| {
+            let opened = KeptFile::open(&config.folders.state, &workspace);
+            next.push_back(Input::Restored(opened.kept, opened.trouble));
+            let inputs = inputs.clone();
+            Keeping::start(opened.file, move |input| {
+                let inputs = inputs.clone();
+                tokio::spawn(async move {
+                    let _ = inputs.send(ShellInput::Core(input)).await;
+                });
+            })
+        });
         let workshop = Workshop {
             folders: config.folders,
             settings_python: config.settings_python,
@@ -145,10 +159,11 @@ impl Shell {
             terminals: BTreeMap::new(),
             handed: HandedStreams::default(),
             output,
+            keeping,
             events: 0,
             wake: None,
             published: None,
-            next: VecDeque::new(),
+            next,
             record: config.record,
         }
     }
@@ -379,6 +394,9 @@ impl Shell {
     /// Ends what is left: adapters, connections, leaders, the keeper.
     async fn finish(mut self) {
         self.connections.clear();
+        if let Some(keeping) = self.keeping.take() {
+            keeping.finish().await;
+        }
         let runs: Vec<Run> = self.runs.keys().copied().collect();
         let mut ours: Vec<ProcessKey> = self.leaders.keys().into_iter().collect();
         for run in runs {

@@ -1,61 +1,133 @@
-//! Breakpoints belong to the trees and are sent to every session; each session has its own
-//! status of each.
+//! Breakpoints belong to all trees. The list of them: what is set, changed, switched, hit and used
+//! up. It must not know what is sent to whom, nor what a session answers.
 
-use super::requests::{ANSWER, Asked};
-use super::{ConnectionId, ConnectionRole, Phase, Tree};
-use crate::dap::message::{Event as DapEvent, Response};
-use crate::dap::types::{Breakpoint as DapBreakpoint, BreakpointEvent, SetBreakpointsResponse};
+mod exceptions;
+mod kept;
+mod reach;
+mod scope;
+mod told;
+
+pub use kept::{Kept, KeptBreakpoint};
+pub(super) use told::{Told, shown_path};
+
+use super::{Millis, Tree};
 use daptree_model::{
-    Breakpoint, BreakpointId, BreakpointSpec, BreakpointStatus, EngineError, Event, Follow, Place,
-    RowId,
+    Breakpoint, BreakpointAt, BreakpointId, BreakpointScope, BreakpointSpec, BreakpointStatus,
+    EngineError, Place, RowId, Stop,
 };
-use serde_json::{Value, json};
-use std::collections::{BTreeMap, BTreeSet};
+use globset::GlobMatcher;
+use std::collections::BTreeMap;
 use std::sync::Arc;
+
+/// For how long a stop at a breakpoint that was used up elsewhere counts as late, in ms.
+const LATE: u64 = 5_000;
+
+/// One that was for a single stop and is gone. A session may have been at it already when it was
+/// taken away: that stop is let run on, so that one is really one.
+#[derive(Debug)]
+pub(super) struct Spent {
+    spec: BreakpointSpec,
+    /// The line it stood on in each session that was told of it.
+    lines: BTreeMap<RowId, u32>,
+    until: Millis,
+}
+
+/// What the core keeps of breakpoints beside what front ends see.
+#[derive(Debug, Default)]
+pub(super) struct Aside {
+    /// The patterns of scopes, ready to match.
+    patterns: BTreeMap<BreakpointId, GlobMatcher>,
+    spent: Vec<Spent>,
+}
 
 impl Tree {
     /// Adds a breakpoint, or changes the one that stands there.
-    pub(super) fn put_breakpoint(&mut self, spec: BreakpointSpec) -> BreakpointId {
+    pub(super) fn put_breakpoint(
+        &mut self,
+        spec: BreakpointSpec,
+    ) -> Result<BreakpointId, EngineError> {
+        let pattern = self.check_spec(&spec)?;
         let same = self
             .breakpoints
-            .values_mut()
-            .find(|known| known.spec.path == spec.path && known.spec.line == spec.line);
-        self.dirty = true;
-        if let Some(known) = same {
-            let known = Arc::make_mut(known);
-            known.spec = spec;
-            known.enabled = true;
-            return known.id;
-        }
-        self.last_breakpoint += 1;
-        let id = BreakpointId(self.last_breakpoint);
-        let sessions = BTreeMap::new();
-        let breakpoint = Breakpoint {
-            id,
-            spec,
-            enabled: true,
-            hits: 0,
-            sessions,
-        };
-        self.breakpoints.insert(id, Arc::new(breakpoint));
-        id
+            .values()
+            .find(|known| known.spec.at == spec.at)
+            .map(|known| known.id);
+        let id = same.unwrap_or_else(|| {
+            self.last_breakpoint += 1;
+            BreakpointId(self.last_breakpoint)
+        });
+        self.place(id, spec, pattern);
+        Ok(id)
     }
 
-    pub(super) fn set_breakpoint(&mut self, spec: BreakpointSpec) -> BreakpointId {
-        let path = spec.path.clone();
-        let id = self.put_breakpoint(spec);
-        self.resend(&path);
-        id
+    fn place(&mut self, id: BreakpointId, spec: BreakpointSpec, pattern: Option<GlobMatcher>) {
+        match pattern {
+            Some(pattern) => self.aside.patterns.insert(id, pattern),
+            None => self.aside.patterns.remove(&id),
+        };
+        let known = self
+            .breakpoints
+            .entry(id)
+            .or_insert_with(|| Arc::new(Breakpoint::new(id, spec.clone())));
+        let known = Arc::make_mut(known);
+        if known.spec.at != spec.at {
+            known.sessions.clear();
+            known.reach.clear();
+        }
+        known.spec = spec;
+        known.enabled = true;
+        known.note = None;
+        self.dirty = true;
+        self.keep = true;
+    }
+
+    pub(super) fn set_breakpoint(
+        &mut self,
+        spec: BreakpointSpec,
+    ) -> Result<BreakpointId, EngineError> {
+        let id = self.put_breakpoint(spec)?;
+        self.tell_all();
+        Ok(id)
+    }
+
+    pub(super) fn edit_breakpoint(
+        &mut self,
+        id: BreakpointId,
+        spec: BreakpointSpec,
+    ) -> Result<(), EngineError> {
+        let known = self.known_breakpoint(id)?;
+        let enabled = known.enabled;
+        let pattern = self.check_spec(&spec)?;
+        let other = self
+            .breakpoints
+            .values()
+            .find(|other| other.id != id && other.spec.at == spec.at);
+        if let Some(other) = other {
+            return Err(EngineError::Failed(format!(
+                "{} has a breakpoint already, {}: change that one",
+                spec.at, other.id
+            )));
+        }
+        self.place(id, spec, pattern);
+        if let Some(known) = self.breakpoints.get_mut(&id) {
+            Arc::make_mut(known).enabled = enabled;
+        }
+        self.tell_all();
+        Ok(())
     }
 
     pub(super) fn remove_breakpoint(&mut self, id: BreakpointId) -> Result<(), EngineError> {
-        let removed = self
-            .breakpoints
-            .remove(&id)
-            .ok_or(EngineError::UnknownBreakpoint(id))?;
-        self.dirty = true;
-        self.resend(&removed.spec.path);
+        self.known_breakpoint(id)?;
+        self.drop_breakpoint(id);
+        self.tell_all();
         Ok(())
+    }
+
+    fn drop_breakpoint(&mut self, id: BreakpointId) {
+        self.breakpoints.remove(&id);
+        self.aside.patterns.remove(&id);
+        self.dirty = true;
+        self.keep = true;
     }
 
     pub(super) fn enable_breakpoint(
@@ -63,229 +135,229 @@ impl Tree {
         id: BreakpointId,
         enabled: bool,
     ) -> Result<(), EngineError> {
-        let known = self
-            .breakpoints
-            .get_mut(&id)
-            .ok_or(EngineError::UnknownBreakpoint(id))?;
-        let known = Arc::make_mut(known);
-        known.enabled = enabled;
-        known.sessions.clear();
-        let path = known.spec.path.clone();
+        self.known_breakpoint(id)?;
+        if let Some(known) = self.breakpoints.get_mut(&id) {
+            let known = Arc::make_mut(known);
+            known.enabled = enabled;
+            if !enabled {
+                known.sessions.clear();
+                known.reach.clear();
+            }
+        }
         self.dirty = true;
-        self.resend(&path);
+        self.keep = true;
+        self.tell_all();
         Ok(())
     }
 
-    /// Tells every configured session the breakpoints of a file anew.
-    fn resend(&mut self, path: &str) {
-        for (row, connection) in self.stopping_sessions() {
-            self.send_breakpoints(row, connection, path);
+    /// Does what would bring a breakpoint within reach.
+    pub(super) fn accept_offer(&mut self, id: BreakpointId) -> Result<(), EngineError> {
+        let known = self.known_breakpoint(id)?;
+        let offer = known.out_of_reach().and_then(|(_, _, offer)| offer);
+        let Some(offer) = offer.cloned() else {
+            return Err(EngineError::Failed(format!(
+                "nothing is offered for the breakpoint at {}",
+                known.spec.at
+            )));
+        };
+        if !self.maps.contains(&offer) {
+            self.accepted.push(offer.clone());
+            self.maps.push(offer);
         }
-    }
-
-    pub(super) fn set_exception_filters(&mut self, filters: Vec<String>) -> u32 {
-        self.exception_filters = filters;
+        for known in self.breakpoints.values_mut() {
+            // What was found under the old paths is looked for again.
+            Arc::make_mut(known).reach.clear();
+        }
+        for data in self.rows.values_mut() {
+            data.looks.clear();
+        }
         self.dirty = true;
-        let sessions = self.stopping_sessions();
-        for (_, connection) in &sessions {
-            let arguments = json!({ "filters": self.exception_filters });
-            let what = Asked::ExceptionFilters;
-            self.ask(
-                *connection,
-                "setExceptionBreakpoints",
-                arguments,
-                what,
-                ANSWER,
-                None,
-            );
+        self.keep = true;
+        self.tell_all();
+        Ok(())
+    }
+
+    fn known_breakpoint(&self, id: BreakpointId) -> Result<&Breakpoint, EngineError> {
+        self.breakpoints
+            .get(&id)
+            .map(AsRef::as_ref)
+            .ok_or(EngineError::UnknownBreakpoint(id))
+    }
+
+    /// Says what is wrong with a breakpoint that is asked for; gives the pattern of its scope.
+    fn check_spec(&self, spec: &BreakpointSpec) -> Result<Option<GlobMatcher>, EngineError> {
+        let wrong = |what: String| Err(EngineError::Failed(what));
+        match &spec.at {
+            BreakpointAt::Line { path, line: 0 } => {
+                return wrong(format!(
+                    "a breakpoint in {path} needs a line from 1 on, not 0"
+                ));
+            }
+            BreakpointAt::Function(name)
+                if name.is_empty() || name.contains(char::is_whitespace) =>
+            {
+                return wrong(format!(
+                    "`{name}` is no name of a function: write it as the program does, such as `main`"
+                ));
+            }
+            BreakpointAt::Function(_) if spec.log_message.is_some() => {
+                return wrong(format!(
+                    "{}: the protocol has no log points at functions; set one at a line of it",
+                    spec.at
+                ));
+            }
+            _ => {}
         }
-        u32::try_from(sessions.len()).unwrap_or(u32::MAX)
+        if spec.once && spec.log_message.is_some() {
+            return wrong(format!(
+                "{}: a log point never stops, so it cannot be for one stop",
+                spec.at
+            ));
+        }
+        match &spec.scope {
+            BreakpointScope::Everywhere => Ok(None),
+            BreakpointScope::Subtree(row) | BreakpointScope::Session(row) => self
+                .view(*row)
+                .map(|_| None)
+                .ok_or(EngineError::UnknownSession(*row)),
+            BreakpointScope::Program(pattern) => scope::pattern(pattern).map(Some),
+        }
     }
 
-    /// Sessions that were told breakpoints already.
-    fn stopping_sessions(&self) -> Vec<(RowId, ConnectionId)> {
-        self.connections
-            .iter()
-            .filter(|(id, data)| {
-                data.role == ConnectionRole::Session
-                    && matches!(data.phase, Phase::Configuring | Phase::Live)
-                    && self.rows.get(&data.row).is_some_and(|row| {
-                        row.connection == Some(**id) && row.view.follow == Follow::Adopted
-                    })
-            })
-            .map(|(id, data)| (data.row, *id))
-            .collect()
-    }
-
-    pub(super) fn send_all_breakpoints(&mut self, row: RowId, connection: ConnectionId) {
-        let paths: BTreeSet<String> = self
+    /// Counts and names the breakpoints that a stop stands at, and takes away those that were for
+    /// one stop.
+    pub(super) fn hit_breakpoints(&mut self, row: RowId, stop: &Stop) -> Vec<BreakpointId> {
+        let hit: Vec<BreakpointId> = self
             .breakpoints
             .values()
-            .filter(|known| known.enabled)
-            .map(|known| known.spec.path.clone())
+            .filter(|known| stands(known, row, stop))
+            .map(|known| known.id)
             .collect();
-        for path in paths {
-            self.send_breakpoints(row, connection, &path);
-        }
-    }
-
-    fn send_breakpoints(&mut self, row: RowId, connection: ConnectionId, path: &str) {
-        let (mut ids, mut lines) = (Vec::new(), Vec::new());
-        for known in self.breakpoints.values_mut() {
-            if known.enabled && known.spec.path == path {
-                ids.push(known.id);
-                lines.push(source_breakpoint(&known.spec));
-                Arc::make_mut(known)
-                    .sessions
-                    .insert(row, BreakpointStatus::Pending);
-            }
-        }
-        let arguments = json!({ "source": { "path": path }, "breakpoints": lines });
-        let what = Asked::Breakpoints {
-            path: path.to_owned(),
-            ids,
-        };
-        self.ask(connection, "setBreakpoints", arguments, what, ANSWER, None);
-    }
-
-    pub(super) fn breakpoints_answered(
-        &mut self,
-        row: RowId,
-        path: &str,
-        ids: &[BreakpointId],
-        result: Result<&Response, EngineError>,
-    ) {
-        if matches!(result, Err(EngineError::Gone(_))) {
-            return;
-        }
-        let body = result.and_then(|response| {
-            response
-                .body_as::<SetBreakpointsResponse>()
-                .map_err(|error| EngineError::Failed(format!("setBreakpoints of {path}: {error}")))
-        });
-        match body {
-            Ok(body) => {
-                let missing = "the adapter did not answer for this breakpoint";
-                let mut answers = body.breakpoints.into_iter();
-                for id in ids {
-                    let answer = answers.next().unwrap_or_else(|| DapBreakpoint {
-                        message: Some(missing.to_owned()),
-                        ..DapBreakpoint::default()
-                    });
-                    self.breakpoint_answered(row, *id, &answer);
-                }
-            }
-            Err(error) => {
-                for id in ids {
-                    let answer = DapBreakpoint {
-                        message: Some(error.to_string()),
-                        ..DapBreakpoint::default()
-                    };
-                    self.breakpoint_answered(row, *id, &answer);
-                }
-            }
-        }
-    }
-
-    fn breakpoint_answered(&mut self, row: RowId, id: BreakpointId, answer: &DapBreakpoint) {
-        if let (Some(theirs), Some(data)) = (answer.id, self.rows.get_mut(&row)) {
-            data.adapter_breakpoints.insert(theirs, id);
-        }
-        // It may have been removed or switched off since.
-        let known = self.breakpoints.get_mut(&id);
-        let Some(known) = known.filter(|known| known.enabled) else {
-            return;
-        };
-        let asked = known.spec.line;
-        let line = answer
-            .line
-            .and_then(|line| u32::try_from(line).ok())
-            .unwrap_or(asked);
-        let message = answer.message.clone().filter(|text| !text.is_empty());
-        let status = if !answer.verified {
-            let refused = "the adapter did not set it and gave no reason".to_owned();
-            BreakpointStatus::Refused {
-                message: message.clone().unwrap_or(refused),
-            }
-        } else if line == asked {
-            BreakpointStatus::Verified
-        } else {
-            BreakpointStatus::Moved {
-                line,
-                message: message.clone(),
-            }
-        };
-        let path = known.spec.path.clone();
-        Arc::make_mut(known).sessions.insert(row, status);
-        let verified = answer.verified;
-        self.event(Event::Breakpoint {
-            row,
-            path,
-            line,
-            verified,
-            message,
-        });
-    }
-
-    /// The adapter changed its mind about a breakpoint.
-    pub(super) fn breakpoint_changed(&mut self, row: RowId, event: &DapEvent) {
-        let Ok(body) = event.body_as::<BreakpointEvent>() else {
-            return;
-        };
-        let id = body.breakpoint.id.and_then(|theirs| {
-            self.rows
-                .get(&row)?
-                .adapter_breakpoints
-                .get(&theirs)
-                .copied()
-        });
-        if let Some(id) = id {
-            self.breakpoint_answered(row, id, &body.breakpoint);
-        }
-    }
-
-    /// Counts and names the breakpoints that a stop stands at.
-    pub(super) fn hit_breakpoints(&mut self, row: RowId, place: &Place) -> Vec<BreakpointId> {
-        let mut hit = Vec::new();
-        for known in self.breakpoints.values_mut() {
-            let line = match known.sessions.get(&row) {
-                Some(BreakpointStatus::Moved { line, .. }) => *line,
-                _ => known.spec.line,
-            };
-            if known.enabled && line == place.line && known.spec.path == place.path {
-                Arc::make_mut(known).hits += 1;
-                hit.push(known.id);
+        for id in &hit {
+            if let Some(known) = self.breakpoints.get_mut(id) {
+                let known = Arc::make_mut(known);
+                known.hits += 1;
+                *known.hits_in.entry(row).or_default() += 1;
+                self.dirty = true;
             }
         }
         hit
     }
 
+    /// Takes away those of these that were for one stop: no other session stops at them.
+    pub(super) fn spend(&mut self, hit: &[BreakpointId]) {
+        let spent: Vec<Arc<Breakpoint>> = hit
+            .iter()
+            .filter_map(|id| self.breakpoints.get(id))
+            .filter(|known| known.spec.once)
+            .cloned()
+            .collect();
+        if spent.is_empty() {
+            return;
+        }
+        let now = self.now;
+        self.aside.spent.retain(|old| old.until > now);
+        for known in spent {
+            let asked = known.shown_line().unwrap_or_default();
+            let lines = known.sessions.iter().map(|(row, status)| {
+                let line = match status {
+                    BreakpointStatus::Moved { line, .. } => *line,
+                    _ => asked,
+                };
+                (*row, line)
+            });
+            self.aside.spent.push(Spent {
+                lines: lines.collect(),
+                spec: known.spec.clone(),
+                until: now.after(LATE),
+            });
+            self.drop_breakpoint(known.id);
+        }
+        self.tell_all();
+    }
+
+    /// Takes the stop of a session that was at a breakpoint already when another one used it up.
+    pub(super) fn take_late(&mut self, row: RowId) -> Option<Stop> {
+        let data = self.rows.get(&row)?;
+        let stop = data.arriving.as_ref()?;
+        if data.view.pausing || data.entering {
+            return None;
+        }
+        let late = self
+            .aside
+            .spent
+            .iter()
+            .any(|spent| spent.until > self.now && spent.stood(row, stop));
+        let own = self
+            .breakpoints
+            .values()
+            .any(|known| stands(known, row, stop));
+        if !late || own {
+            return None;
+        }
+        let data = self.rows.get_mut(&row)?;
+        let shown = data.view.stop;
+        data.begin_inspect(shown);
+        data.arriving.take()
+    }
+
     /// What the sessions of an earlier run, or a removed row, said is forgotten.
     pub(super) fn forget_breakpoint_answers(&mut self, row: RowId) {
         for known in self.breakpoints.values_mut() {
-            if known.sessions.contains_key(&row) {
-                Arc::make_mut(known).sessions.remove(&row);
+            let named = known.sessions.contains_key(&row)
+                || known.reach.contains_key(&row)
+                || known.hits_in.contains_key(&row);
+            if named {
+                let known = Arc::make_mut(known);
+                known.sessions.remove(&row);
+                known.reach.remove(&row);
+                known.hits_in.remove(&row);
             }
         }
         if let Some(data) = self.rows.get_mut(&row) {
             data.adapter_breakpoints.clear();
+            data.told.clear();
+            data.looks.clear();
         }
     }
 }
 
-fn source_breakpoint(spec: &BreakpointSpec) -> Value {
-    let mut fields = json!({ "line": spec.line });
-    let optional = [
-        ("condition", &spec.condition),
-        ("hitCondition", &spec.hit_condition),
-        ("logMessage", &spec.log_message),
-    ];
-    if let Some(map) = fields.as_object_mut() {
-        for (name, value) in optional {
-            if let Some(value) = value {
-                map.insert(name.to_owned(), Value::String(value.clone()));
-            }
+impl Spent {
+    fn stood(&self, row: RowId, stop: &Stop) -> bool {
+        self.lines.get(&row).is_some_and(|line| {
+            stop.place
+                .as_ref()
+                .is_some_and(|place| is_at(&self.spec.at, *line, &stop.reason, place))
+        })
+    }
+}
+
+/// Whether a stop is one at this breakpoint.
+fn stands(known: &Breakpoint, row: RowId, stop: &Stop) -> bool {
+    let line = match known.sessions.get(&row) {
+        Some(BreakpointStatus::Moved { line, .. }) => *line,
+        Some(_) => match known.spec.at {
+            BreakpointAt::Line { line, .. } => line,
+            BreakpointAt::Function(_) => 0,
+        },
+        None => return false,
+    };
+    known.enabled
+        && stop
+            .place
+            .as_ref()
+            .is_some_and(|place| is_at(&known.spec.at, line, &stop.reason, place))
+}
+
+fn is_at(at: &BreakpointAt, line: u32, reason: &str, place: &Place) -> bool {
+    match at {
+        BreakpointAt::Line { path, .. } => {
+            reason == "breakpoint" && line == place.line && *path == place.path
+        }
+        BreakpointAt::Function(name) => {
+            // Some adapters show a method with its class.
+            let bare = place.function.rsplit('.').next().unwrap_or_default();
+            reason == "function breakpoint" && (*name == place.function || name == bare)
         }
     }
-    fields
 }

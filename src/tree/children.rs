@@ -136,6 +136,7 @@ impl Tree {
             return;
         };
         data.naming = false;
+        data.unnamed += 1;
         let root = data.view.root;
         let name = value
             .zip(self.policy_of(root))
@@ -149,6 +150,7 @@ impl Tree {
                 self.announce(row);
             }
         }
+        self.name_settled(row);
     }
 }
 

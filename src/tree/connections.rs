@@ -68,22 +68,22 @@ impl Tree {
             && self
                 .view(row)
                 .is_some_and(|view| view.follow == Follow::Adopted);
-        let mut filters = Vec::new();
-        if stops {
-            filters.clone_from(&self.exception_filters);
-            self.send_all_breakpoints(row, connection);
-        }
         let limit = super::requests::ANSWER;
-        let arguments = json!({ "filters": filters });
-        let what = Asked::ExceptionFilters;
-        self.ask(
-            connection,
-            "setExceptionBreakpoints",
-            arguments,
-            what,
-            limit,
-            None,
-        );
+        if stops {
+            self.tell_anew(row, connection);
+            self.send_filters(row, connection);
+        } else {
+            let arguments = json!({ "filters": [] });
+            let what = Asked::ExceptionFilters;
+            self.ask(
+                connection,
+                "setExceptionBreakpoints",
+                arguments,
+                what,
+                limit,
+                None,
+            );
+        }
         let entry = row == run.root
             && self.view(row).is_some_and(|view| view.execs == 0)
             && self

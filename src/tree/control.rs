@@ -77,11 +77,9 @@ impl Tree {
             Op::ContinueAll(row) => self.continue_all(row),
             Op::PauseAll(row) => self.pause_all(row),
             Op::StopTheWorld(row, on) => self.stop_the_world(row, on),
-            Op::SetBreakpoint(spec) if spec.line == 0 => Err(EngineError::Failed(format!(
-                "a breakpoint in {} needs a line from 1 on, not 0",
-                spec.path
-            ))),
-            Op::SetBreakpoint(spec) => Ok(Answer::Breakpoint(self.set_breakpoint(spec))),
+            Op::SetBreakpoint(spec) => self.set_breakpoint(spec).map(Answer::Breakpoint),
+            Op::EditBreakpoint(id, spec) => self.edit_breakpoint(id, spec).map(|()| Answer::Done),
+            Op::AcceptOffer(id) => self.accept_offer(id).map(|()| Answer::Done),
             Op::RemoveBreakpoint(id) => self.remove_breakpoint(id).map(|()| Answer::Done),
             Op::EnableBreakpoint(id, on) => self.enable_breakpoint(id, on).map(|()| Answer::Done),
             Op::SetExceptionFilters(filters) => {

@@ -1,10 +1,13 @@
 //! What the core hears and what it wants done: the only way in and the only way out.
 //! Plain data; it must not know how an effect is carried out.
 
+use super::breakpoints::Kept;
 use super::origin::Origin;
 use crate::adapter::{Policy, Whereabouts};
 use crate::dap::message::Message;
-use daptree_model::{ClientId, EndStatus, Event, ProcessKey, Refusal, Reply, RowId, ToEngine};
+use daptree_model::{
+    ClientId, EndStatus, Event, PathMap, ProcessKey, Refusal, Reply, RowId, ToEngine,
+};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
@@ -88,6 +91,12 @@ pub enum Input {
     OutputGrew(u64, Vec<(RowId, u64)>),
     /// The streams that [`Effect::OpenStreams`] asked for, by the key of what each stands in for.
     StreamsOpened(RowId, Vec<StreamOffer>),
+    /// What was kept of the workspace, before anything else; and what is to be said about it.
+    Restored(Kept, Option<String>),
+    /// What is to be kept could not be, or something else came of keeping it: for people.
+    NotKept(String),
+    /// Path maps that were given: they replace those from before.
+    Maps(Vec<PathMap>),
     /// The time of [`Effect::WakeAt`] has come.
     Wake,
 }
@@ -201,6 +210,8 @@ pub enum Effect {
     Reply(ClientId, Reply),
     /// Tell every front end.
     Event(Event),
+    /// This is to be kept of the workspace.
+    Keep(Kept),
     /// Send [`Input::Wake`] at this time; replaces the last one.
     WakeAt(Millis),
 }

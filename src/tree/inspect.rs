@@ -38,6 +38,9 @@ impl RowData {
         self.adopt_by = None;
         self.releasing = false;
         self.adapter_breakpoints.clear();
+        self.told.clear();
+        self.looks.clear();
+        self.looking = false;
         self.resuming = None;
         self.passing = None;
         self.forget_pause();
@@ -48,6 +51,7 @@ impl RowData {
         self.found_alive = 0;
         self.named = false;
         self.naming = false;
+        self.unnamed = 0;
         self.entering = false;
         self.arriving = None;
         self.shown = None;
@@ -336,7 +340,7 @@ impl Tree {
             }
             (Asked::Stack { thread, .. }, Ok(response)) => {
                 if let Ok(body) = response.body_as::<StackTraceResponse>() {
-                    let stack = super::reads::stack_of(body, policy.as_deref());
+                    let stack = super::reads::stack_of(body, policy.as_deref(), &self.maps);
                     inspect.stacks.insert(thread, stack);
                 }
             }

@@ -33,13 +33,11 @@ impl Tree {
     /// Makes the tree of a root and starts its first run.
     pub(super) fn begin_tree(&mut self, root: RowId, origin: Origin) {
         for spec in origin.breakpoints() {
-            self.put_breakpoint(spec.clone());
-        }
-        for filter in origin.exceptions() {
-            if !self.exception_filters.contains(filter) {
-                self.exception_filters.push(filter.clone());
+            if let Err(error) = self.put_breakpoint(spec.clone()) {
+                self.notice("breakpoints", error.to_string(), Some(root), true);
             }
         }
+        self.choose_filters(origin.exceptions());
         let tree = TreeData {
             run: 0,
             origin,
@@ -227,6 +225,7 @@ impl Tree {
             next_seq: 1,
             lane: super::requests::Lane::default(),
             filters: Vec::new(),
+            functions: None,
         };
         self.connections.insert(connection, data);
         if let (ConnectionRole::Session, Some(data)) = (role, self.rows.get_mut(&row)) {

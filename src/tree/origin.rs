@@ -62,11 +62,13 @@ impl Origin {
         }
     }
 
-    /// Exception filters to switch on at the start.
-    pub fn exceptions(&self) -> &[String] {
+    /// Exception filters to switch on at the start; `None`: nobody named any.
+    pub fn exceptions(&self) -> Option<&[String]> {
         match self {
-            Self::Launch(request) => &request.exceptions,
-            Self::Attach(request) => &request.exceptions,
+            Self::Launch(request) => request.exceptions.as_deref(),
+            Self::Attach(request) => {
+                Some(request.exceptions.as_slice()).filter(|named| !named.is_empty())
+            }
         }
     }
 

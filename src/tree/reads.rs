@@ -10,7 +10,7 @@ use crate::dap::types::{
     ThreadsResponse, VariablesResponse,
 };
 use daptree_model::{
-    Answer, EngineError, Evaluation, Exception, Frame, Page, ReadOp, RowId, Scope, Stack,
+    Answer, EngineError, Evaluation, Exception, Frame, Page, PathMap, ReadOp, RowId, Scope, Stack,
     StopNumber, Thread, Variable,
 };
 use serde_json::json;
@@ -220,7 +220,7 @@ impl Tree {
                 }
             })),
             _ => result.and_then(|response| {
-                answer_of(response, wanted, policy)
+                answer_of(response, wanted, policy, &self.maps)
                     .ok_or_else(|| unreadable(row, &response.command))
             }),
         };
@@ -282,7 +282,12 @@ fn unreadable(row: RowId, command: &str) -> EngineError {
     }
 }
 
-fn answer_of(response: &Response, wanted: &Wanted, policy: Option<&dyn Policy>) -> Option<Answer> {
+fn answer_of(
+    response: &Response,
+    wanted: &Wanted,
+    policy: Option<&dyn Policy>,
+    maps: &[PathMap],
+) -> Option<Answer> {
     match wanted {
         Wanted::Threads => {
             let body = response.body_as::<ThreadsResponse>().ok()?;
@@ -298,7 +303,7 @@ fn answer_of(response: &Response, wanted: &Wanted, policy: Option<&dyn Policy>) 
         }
         Wanted::Stack => {
             let body = response.body_as::<StackTraceResponse>().ok()?;
-            Some(Answer::Stack(stack_of(body, policy)))
+            Some(Answer::Stack(stack_of(body, policy, maps)))
         }
         Wanted::Variables { count } => Some(Answer::Variables(page_of(response, *count))),
         Wanted::Evaluation => Some(Answer::Evaluation(evaluation_of(Ok(response)))),
@@ -314,7 +319,11 @@ fn answer_of(response: &Response, wanted: &Wanted, policy: Option<&dyn Policy>) 
 }
 
 /// Frames as the model has them.
-pub(super) fn stack_of(body: StackTraceResponse, policy: Option<&dyn Policy>) -> Stack {
+pub(super) fn stack_of(
+    body: StackTraceResponse,
+    policy: Option<&dyn Policy>,
+    maps: &[PathMap],
+) -> Stack {
     let frames = body
         .stack_frames
         .into_iter()
@@ -332,7 +341,10 @@ pub(super) fn stack_of(body: StackTraceResponse, policy: Option<&dyn Policy>) ->
                     .clone()
                     .or_else(|| source.path.clone())
                     .unwrap_or_else(|| "?".to_owned()),
-                path: source.path.filter(|_| reference == 0),
+                path: source
+                    .path
+                    .filter(|_| reference == 0)
+                    .map(|path| super::breakpoints::shown_path(maps, path)),
                 source_reference: reference,
                 line: u32::try_from(frame.line).unwrap_or(0),
                 subtle,
@@ -426,5 +438,9 @@ pub(super) fn exception_of(response: &Response, policy: Option<&dyn Policy>) -> 
         type_name,
         message: body.description.unwrap_or_default(),
         mode: body.break_mode,
+        chain: policy
+            .zip(body.details.and_then(|details| details.stack_trace))
+            .map(|(policy, trace)| policy.exception_chain(&trace))
+            .unwrap_or_default(),
     })
 }

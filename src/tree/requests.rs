@@ -60,8 +60,13 @@ pub(super) enum Asked {
     Initialize,
     Attach,
     Breakpoints {
-        path: String,
+        /// The file; `None`: functions.
+        path: Option<String>,
         ids: Vec<BreakpointId>,
+    },
+    /// How files are loaded.
+    Look {
+        files: Vec<String>,
     },
     ExceptionFilters,
     ConfigurationDone,
@@ -86,6 +91,10 @@ pub(super) enum Asked {
         thread: i64,
     },
     Raised {
+        stop: StopNumber,
+    },
+    /// Whether a test waits for what was raised.
+    Expected {
         stop: StopNumber,
     },
     Threads {

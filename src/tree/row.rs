@@ -28,10 +28,14 @@ pub(super) struct RowData {
     pub named: bool,
     /// The name was asked for and not answered yet.
     pub naming: bool,
+    /// How often the program was asked for its name.
+    pub unnamed: usize,
     /// Its next stop is the one at entry.
     pub entering: bool,
     /// A stop whose place is not known yet.
     pub arriving: Option<Stop>,
+    /// The exception of that stop is how something ends, and no fault.
+    pub exits: bool,
     /// What is fetched for the present stop.
     pub inspect: Inspect,
     /// What of it front ends see: complete, so that nothing flickers.
@@ -66,6 +70,12 @@ pub(super) struct RowData {
     pub touched: Millis,
     /// The adapter's ids of our breakpoints.
     pub adapter_breakpoints: BTreeMap<i64, BreakpointId>,
+    /// What its session was told of breakpoints.
+    pub told: super::breakpoints::Told,
+    /// How often it was asked whether each file is loaded.
+    pub looks: BTreeMap<String, u32>,
+    /// It is about to be asked.
+    pub looking: bool,
     /// Why we ended it.
     pub cause: Option<String>,
     /// The debugger was put into it while it ran: its children are not reported.
@@ -116,8 +126,10 @@ impl RowData {
             found_alive: 0,
             named: false,
             naming: false,
+            unnamed: 0,
             entering: false,
             arriving: None,
+            exits: false,
             inspect: Inspect::default(),
             shown: None,
             asked: BTreeSet::new(),
@@ -135,6 +147,9 @@ impl RowData {
             keeps: false,
             touched: Millis::default(),
             adapter_breakpoints: BTreeMap::new(),
+            told: BTreeMap::new(),
+            looks: BTreeMap::new(),
+            looking: false,
             cause: None,
             injected: false,
             surveyed: false,

@@ -114,7 +114,8 @@ impl Tree {
             .and_then(|data| data.connection)
             .is_some_and(|now| now != connection);
         match pending.what {
-            Asked::Breakpoints { .. } | Asked::Name | Asked::Pass(_) if of_another => {}
+            Asked::Breakpoints { .. } | Asked::Name | Asked::Look { .. } | Asked::Pass(_)
+                if of_another => {}
             Asked::Initialize => match result {
                 Ok(response) => self.capable(connection, row, response),
                 Err(EngineError::Gone(_)) => {}
@@ -128,7 +129,7 @@ impl Tree {
                 Err(error) => self.attach_failed(connection, &reason(&error)),
             },
             Asked::Breakpoints { path, ids } => {
-                self.breakpoints_answered(row, &path, &ids, result);
+                self.breakpoints_answered(row, path.as_deref(), &ids, result);
             }
             Asked::ExceptionFilters => {
                 if let Err(error @ EngineError::Refused { .. }) = &result {
@@ -149,37 +150,40 @@ impl Tree {
             }
             Asked::Resume { stop } => self.resume_answered(row, stop, pending.asker, result),
             Asked::Name => {
-                let value = result.ok().and_then(|response| {
-                    response
-                        .body
-                        .as_ref()?
-                        .get("result")?
-                        .as_str()
-                        .map(str::to_owned)
-                });
-                self.name_answered(row, value.as_deref());
+                let value = result.ok().and_then(value_of);
+                self.name_answered(row, value);
+            }
+            Asked::Look { files } => {
+                let value = result.ok().and_then(value_of);
+                self.looked(row, &files, value);
             }
             Asked::Arrival { stop, thread } => self.arrived(row, stop, thread, result.ok()),
+            Asked::Expected { stop } => {
+                let value = result.ok().and_then(value_of);
+                self.expected_answered(row, stop, value);
+            }
             Asked::Raised { stop } => self.raised(row, stop, result.ok()),
             what => self.fetched(row, what, pending.asker, result),
         }
     }
 
     fn capable(&mut self, connection: ConnectionId, row: RowId, response: &Response) {
-        let filters: Vec<ExceptionFilter> = response
-            .body_as::<Capabilities>()
-            .ok()
-            .and_then(|body| body.exception_breakpoint_filters)
+        let body = response.body_as::<Capabilities>().unwrap_or_default();
+        let functions = body.supports_function_breakpoints.unwrap_or(false);
+        let filters: Vec<ExceptionFilter> = body
+            .exception_breakpoint_filters
             .unwrap_or_default()
             .into_iter()
             .map(|filter| ExceptionFilter {
                 filter: filter.filter,
                 label: filter.label,
+                description: filter.description,
                 default: filter.default.unwrap_or(false),
             })
             .collect();
         if let Some(data) = self.connections.get_mut(&connection) {
             data.filters.clone_from(&filters);
+            data.functions = Some(functions);
         }
         let known: Vec<&str> = filters
             .iter()
@@ -189,7 +193,7 @@ impl Tree {
             .view(row)
             .is_some_and(|view| view.id == view.root && view.execs == 0)
         {
-            for filter in self.exception_filters.clone() {
+            for filter in self.exception_filters.clone().unwrap_or_default() {
                 if !known.contains(&filter.as_str()) {
                     let message = if known.is_empty() {
                         format!("the adapter has no exception filters: `{filter}` does nothing")
@@ -205,6 +209,11 @@ impl Tree {
         }
         self.change_row(row, |view| view.exception_filters = filters);
     }
+}
+
+/// The value that an evaluation gave.
+fn value_of(response: &Response) -> Option<&str> {
+    response.body.as_ref()?.get("result")?.as_str()
 }
 
 fn reason(error: &EngineError) -> String {

@@ -6,7 +6,7 @@ use super::row::Hold;
 use super::timers::Timer;
 use super::{Phase, Tree};
 use crate::dap::message::Response;
-use crate::dap::types::{StackTraceResponse, StoppedEvent};
+use crate::dap::types::{ExceptionInfoResponse, StackTraceResponse, StoppedEvent};
 use daptree_model::{Event, Place, RowId, RowState, Stop, StopNumber};
 use serde_json::json;
 
@@ -52,6 +52,7 @@ impl Tree {
         let raised = stop.reason == "exception";
         let thread = stop.thread;
         data.arriving = Some(stop);
+        data.exits = false;
         data.passing = None;
         data.begin_inspect(number);
         let connection = data.connection;
@@ -107,7 +108,7 @@ impl Tree {
         let root = data.view.root;
         if let Some(body) = response.and_then(|r| r.body_as::<StackTraceResponse>().ok()) {
             let policy = self.policy_of(root);
-            let stack = super::reads::stack_of(body, policy.as_deref());
+            let stack = super::reads::stack_of(body, policy.as_deref(), &self.maps);
             let place = stack.frames.first().map(|frame| Place {
                 path: frame.path.clone().unwrap_or_else(|| frame.source.clone()),
                 line: frame.line,
@@ -120,8 +121,51 @@ impl Tree {
                 }
             }
         }
-        if self.enters(row) {
+        if self.enters(row) || self.asks_whether_expected(row, number, thread) {
             return;
+        }
+        self.arrive(row);
+    }
+
+    /// Under a test runner an exception may be what a test waits for: asks before the stop is
+    /// shown. Says whether there is an answer to wait for.
+    fn asks_whether_expected(&mut self, row: RowId, stop: StopNumber, thread: i64) -> bool {
+        let Some(data) = self.rows.get(&row) else {
+            return false;
+        };
+        let raised = data.arriving.as_ref();
+        let raised = raised.is_some_and(|stop| stop.reason == "exception");
+        let all = data.view.filters_on.iter().any(|filter| filter == "raised");
+        if !raised || all || self.filters_were_typed() || self.suggested_filters(row).is_empty() {
+            return false;
+        }
+        let frame = data.inspect.stacks.get(&thread);
+        let frame = frame.and_then(|stack| stack.frames.first());
+        let expression = self
+            .policy_of(data.view.root)
+            .and_then(|policy| policy.expected_expression());
+        let (Some(frame), Some(expression)) = (frame, expression) else {
+            return false;
+        };
+        let arguments =
+            json!({ "expression": expression, "frameId": frame.id, "context": "watch" });
+        self.ask_row(row, "evaluate", arguments, Asked::Expected { stop }, None)
+    }
+
+    /// The session said whether a test waits for its exception.
+    pub(super) fn expected_answered(&mut self, row: RowId, stop: StopNumber, value: Option<&str>) {
+        let Some(data) = self.rows.get(&row) else {
+            return;
+        };
+        if data.arriving.is_none() || data.inspect.stop != stop {
+            return;
+        }
+        let policy = self.policy_of(data.view.root);
+        let expected = policy
+            .zip(value)
+            .is_some_and(|(policy, value)| policy.is_expected(value));
+        if let Some(data) = self.rows.get_mut(&row) {
+            data.exits |= expected;
         }
         self.arrive(row);
     }
@@ -172,7 +216,7 @@ impl Tree {
 
     /// Makes the stop visible: from here on the session is paused.
     pub(super) fn arrive(&mut self, row: RowId) {
-        match self.take_exit(row) {
+        match self.take_exit(row).or_else(|| self.take_late(row)) {
             Some(stop) => self.pass(row, stop),
             None => self.show_stop(row),
         }
@@ -180,7 +224,7 @@ impl Tree {
 
     /// Makes a stop visible that is over already: its session ran on, or ends.
     pub(super) fn arrive_late(&mut self, row: RowId) {
-        if self.take_exit(row).is_none() {
+        if self.take_exit(row).is_none() && self.take_late(row).is_none() {
             self.show_stop(row);
         }
     }
@@ -193,9 +237,8 @@ impl Tree {
         else {
             return;
         };
-        if let Some(place) = stop.place.as_ref().filter(|_| stop.reason == "breakpoint") {
-            stop.breakpoints = self.hit_breakpoints(row, place);
-        }
+        stop.breakpoints = self.hit_breakpoints(row, &stop);
+        let hit = stop.breakpoints.clone();
         let number = self.rows.get(&row).map(|data| data.inspect.stop);
         let number = number.unwrap_or_default();
         let mut held = false;
@@ -219,6 +262,7 @@ impl Tree {
             stop: number,
             at: Box::new(stop),
         });
+        self.spend(&hit);
         self.fetch(row);
         self.start_watchdog(row);
         let keep = Timer::Keep(row, number.0);
@@ -230,15 +274,8 @@ impl Tree {
     fn take_exit(&mut self, row: RowId) -> Option<Stop> {
         let data = self.rows.get(&row)?;
         let stop = data.arriving.as_ref()?;
-        let raised = stop.exception.as_ref()?;
-        let asked_for = self
-            .exception_filters
-            .iter()
-            .any(|filter| filter == "raised");
-        let is_exit = stop.reason == "exception"
-            && self
-                .policy_of(data.view.root)
-                .is_some_and(|policy| policy.is_exit(&raised.type_name));
+        let asked_for = data.view.filters_on.iter().any(|filter| filter == "raised");
+        let is_exit = stop.reason == "exception" && data.exits;
         if asked_for || !is_exit {
             return None;
         }
@@ -291,6 +328,16 @@ impl Tree {
         let policy = self.policy_of(data.view.root);
         if data.inspect.stop != number {
             return;
+        }
+        let minds_tests = !self.filters_were_typed();
+        let body = response.and_then(|r| r.body_as::<ExceptionInfoResponse>().ok());
+        let exits = body.zip(policy.as_ref()).is_some_and(|(body, policy)| {
+            let trace = body.details.and_then(|details| details.stack_trace);
+            policy.is_exit(&body.exception_id)
+                || (minds_tests && policy.ends_a_test(&trace.unwrap_or_default()))
+        });
+        if let Some(data) = self.rows.get_mut(&row) {
+            data.exits = exits;
         }
         let Some(exception) =
             response.and_then(|r| super::reads::exception_of(r, policy.as_deref()))

@@ -25,6 +25,8 @@ pub(super) enum Timer {
     Idle,
     /// A process's name is asked for again.
     Name(RowId),
+    /// A session is asked how it has loaded the files of its breakpoints.
+    Look(RowId),
     /// A session ended; its process is looked at if it still lives.
     Linger(RowId, ConnectionId),
     /// A wait is over.
@@ -98,6 +100,7 @@ impl Tree {
                 Timer::Watchdog(row, since) => self.warn_of_watchdog(row, since),
                 Timer::Idle => self.close_idle(),
                 Timer::Name(row) => self.ask_name(row),
+                Timer::Look(row) => self.look(row),
                 Timer::Linger(row, connection) => self.lingered(row, connection),
                 Timer::Wait(number) => self.wait_timed_out(number),
                 Timer::Survey(run) => self.survey_again(run),

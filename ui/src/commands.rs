@@ -148,6 +148,22 @@ pub enum Act {
     RemoveBreakpoint,
     /// Switch the selected breakpoint on or off.
     EnableBreakpoint,
+    /// Ask for a function to stop in.
+    AddFunction,
+    /// Change the condition of the selected breakpoint.
+    EditCondition,
+    /// Change at which hits it stops.
+    EditHits,
+    /// Change what it prints in place of stopping.
+    EditMessage,
+    /// Change the processes it is meant for.
+    EditScope,
+    /// Make it one for a single stop of the whole tree, or for all.
+    Once,
+    /// Take up the path map that is offered for it.
+    AcceptOffer,
+    /// Which exceptions stop.
+    Exceptions,
     /// Read the source file again.
     Reload,
     /// Paint everything anew.
@@ -216,6 +232,8 @@ pub const COMMANDS: &[CommandInfo] = table! {
     Act::StopTheWorld, "stop the world", [char('W')], None, "whether one stop holds the whole tree; c and C let all go on as one";
     Act::StopSubtree, "as one", [char('w')], Some(Pane::Tree), "whether a stop holds the selected session and what is below it";
     Act::ToggleBreakpoint, "breakpoint", [char('b'), f(9)], None, "set or remove a breakpoint at the cursor of the source";
+    Act::AddFunction, "function", [char('B')], None, "set a breakpoint at the entry of a function, by its name";
+    Act::Exceptions, "exceptions", [char('E')], None, "which exceptions stop; the one that stopped, and what led to it";
     Act::Restart, "restart", [char('r')], None, "end the tree and start it again; breakpoints stay, and it asks first";
     Act::Terminate, "end", [char('x')], None, "end a session with what is below it, or the tree; rows stay";
     Act::Close, "close", [char('X')], None, "end a session with what is below it, or the tree; rows go";
@@ -227,6 +245,12 @@ pub const COMMANDS: &[CommandInfo] = table! {
     Act::FrameUp, "frame up", [char('u')], None, "select the caller's frame";
     Act::RemoveBreakpoint, "remove", [char('d'), plain(KeyCode::Delete)], Some(Pane::Breakpoints), "remove the selected breakpoint";
     Act::EnableBreakpoint, "on/off", [char(' ')], Some(Pane::Breakpoints), "switch the selected breakpoint on or off";
+    Act::EditCondition, "if", [char('i')], Some(Pane::Breakpoints), "stop only where an expression holds";
+    Act::EditHits, "hits", [char('=')], Some(Pane::Breakpoints), "stop only at some hits of a process: 3, >= 3, % 3";
+    Act::EditMessage, "message", [char('m')], Some(Pane::Breakpoints), "print a message in place of stopping; {x} is the value of x";
+    Act::EditScope, "where", [char('w')], Some(Pane::Breakpoints), "in which processes: all, s3, s3+ with those below, or a pattern such as gw* or worker.py";
+    Act::Once, "once", [char('f')], Some(Pane::Breakpoints), "for a single stop: the first process that comes by stops, then it is gone everywhere";
+    Act::AcceptOffer, "accept", [char('a')], Some(Pane::Breakpoints), "take up the path map that is offered where it can never be hit";
     Act::FrameDown, "frame down", [char('d')], None, "select the called frame";
     Act::Open, "open", [plain(KeyCode::Enter)], None, "focus on the session, show the frame or breakpoint, unfold the variable, give the keyboard to the terminal";
     Act::NextPane, "pane", [plain(KeyCode::Tab)], None, "next pane";

@@ -168,11 +168,20 @@ impl FakeEngine {
             }
             Op::SetBreakpoint(spec) => {
                 let id = self.snapshot.breakpoints.len() as u32 + 10;
-                let mut made =
-                    fixture::breakpoint(id, spec.line, &[(1, BreakpointStatus::Verified)]);
+                let mut made = fixture::breakpoint(id, 1, &[(1, BreakpointStatus::Verified)]);
                 made.spec = spec;
                 self.snapshot.breakpoints.push(Arc::new(made));
                 Ok(Answer::Breakpoint(BreakpointId(id)))
+            }
+            Op::EditBreakpoint(id, spec) => {
+                for b in self.snapshot.breakpoints.iter_mut().filter(|b| b.id == id) {
+                    Arc::make_mut(b).spec = spec.clone();
+                }
+                Ok(Answer::Done)
+            }
+            Op::SetExceptionFilters(filters) => {
+                self.snapshot.exception_filters = Some(filters);
+                Ok(Answer::Told(1))
             }
             Op::RemoveBreakpoint(id) => {
                 self.snapshot.breakpoints.retain(|b| b.id != id);

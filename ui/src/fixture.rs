@@ -231,16 +231,12 @@ pub(crate) fn inspect(row: u32, stop: u32, line: u32, x: i64) -> Inspect {
 
 /// A breakpoint that some of its sessions verified.
 pub(crate) fn breakpoint(id: u32, line: u32, sessions: &[(u32, BreakpointStatus)]) -> Breakpoint {
-    Breakpoint {
-        id: BreakpointId(id),
-        spec: BreakpointSpec::line(MAIN, line),
-        enabled: true,
-        hits: 0,
-        sessions: sessions
-            .iter()
-            .map(|(row, status)| (RowId(*row), status.clone()))
-            .collect(),
-    }
+    let mut made = Breakpoint::new(BreakpointId(id), BreakpointSpec::line(MAIN, line));
+    made.sessions = sessions
+        .iter()
+        .map(|(row, status)| (RowId(*row), status.clone()))
+        .collect();
+    made
 }
 
 /// A root and five workers that stand at line 9, with x = 2 … 6.

@@ -5,8 +5,8 @@
 use crate::state::{SourceKey, UiState};
 use crate::windows::Windows;
 use daptree_model::{
-    Breakpoint, Follow, Frame, Inspect, Page, Place, Row, RowId, RowState, Scope, Snapshot, Thread,
-    Variable,
+    Breakpoint, ExceptionFilter, Follow, Frame, Inspect, Page, Place, Row, RowId, RowState, Scope,
+    Snapshot, Thread, Variable,
 };
 use std::collections::BTreeMap;
 
@@ -450,7 +450,39 @@ pub fn breakpoints_at<'a>(
         .breakpoints
         .iter()
         .map(AsRef::as_ref)
-        .filter(move |b: &&Breakpoint| b.spec.path == path && b.shown_line() == line)
+        .filter(move |b: &&Breakpoint| {
+            b.spec.at.path() == Some(path) && b.shown_line() == Some(line)
+        })
+}
+
+/// An exception as a traceback ends with it.
+pub fn raised_text(type_name: &str, message: &str) -> String {
+    if message.is_empty() {
+        type_name.to_owned()
+    } else {
+        format!("{type_name}: {message}")
+    }
+}
+
+/// The exception filters of the session in focus, or of the first that has some, each with
+/// whether it is on.
+pub fn filters<'a>(state: &UiState, snapshot: &'a Snapshot) -> Vec<(&'a ExceptionFilter, bool)> {
+    let focus = state.focus.and_then(|row| snapshot.rows.get(&row));
+    let row = focus
+        .into_iter()
+        .chain(snapshot.rows.values())
+        .find(|row| !row.exception_filters.is_empty());
+    let Some(row) = row else {
+        return Vec::new();
+    };
+    let on = snapshot
+        .exception_filters
+        .as_ref()
+        .unwrap_or(&row.filters_on);
+    row.exception_filters
+        .iter()
+        .map(|filter| (filter, on.contains(&filter.filter)))
+        .collect()
 }
 
 /// How many rows of the forest are there, stopped, running and over.

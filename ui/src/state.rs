@@ -215,6 +215,16 @@ pub enum PromptKind {
     Search(Pane),
     /// A line to go to.
     Line(Pane),
+    /// The function of a new breakpoint.
+    Function,
+    /// The condition of a breakpoint.
+    Condition(BreakpointId),
+    /// Its hit condition.
+    Hits(BreakpointId),
+    /// What it prints.
+    Message(BreakpointId),
+    /// The processes it is meant for.
+    Scope(BreakpointId),
 }
 
 /// What stands over the panes.
@@ -224,6 +234,8 @@ pub enum Dialog {
     Quit,
     /// Waits for the end of all trees.
     Ending,
+    /// The exception filters; the one under the cursor.
+    Exceptions(usize),
     /// Asks before something ends or is let go.
     Confirm(Confirm),
     /// The keys; the first line shown.

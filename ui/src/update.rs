@@ -8,6 +8,7 @@ use daptree_model::{
     Answer, EngineError, Op, OutputWindow, RowId, Snapshot, StopNumber, TreeState,
 };
 
+mod breakpoints;
 mod cursor;
 mod dialog;
 mod focus;

@@ -143,6 +143,11 @@ impl Shell {
                     });
                 }
             }
+            Effect::Keep(kept) => {
+                if let Some(keeping) = &self.keeping {
+                    keeping.keep(kept);
+                }
+            }
             Effect::WakeAt(at) => self.wake = Some(at),
         }
     }

@@ -36,9 +36,8 @@ fn launch(env: &[(&str, &str)]) -> Entry {
         python: None,
         stdio: Stdio::Pipes,
         just_my_code: true,
-        exceptions: Vec::new(),
+        exceptions: Some(Vec::new()),
         stop_on_entry: false,
-        stop_the_world: false,
         max_children: 0,
         breakpoints: Vec::new(),
     };

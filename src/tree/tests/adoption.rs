@@ -46,7 +46,7 @@ fn the_event_form_is_a_report_without_an_answer() {
 fn a_session_is_configured_in_one_burst_before_configuration_done() {
     let (mut bench, root) = Bench::launched_with(|request| {
         request.breakpoints = vec![at_line(3), at_line(5)];
-        request.exceptions = vec!["userUnhandled".to_owned()];
+        request.exceptions = Some(vec!["userUnhandled".to_owned()]);
     });
     bench.silent = [
         "setBreakpoints",

@@ -7,7 +7,7 @@ use serde_json::json;
 /// A root that stands at its `SystemExit`; the place of the stop is not answered yet.
 fn at_exit(filter: &str) -> (Bench, RowId) {
     let (mut bench, root) = Bench::launched_with(|request| {
-        request.exceptions = vec![filter.to_owned()];
+        request.exceptions = Some(vec![filter.to_owned()]);
     });
     stands_at_exit(&mut bench, root);
     (bench, root)

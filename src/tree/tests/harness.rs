@@ -60,6 +60,8 @@ pub struct Bench {
     pub immortal: BTreeSet<u32>,
     /// What the naming expression gives, by pid.
     pub names: BTreeMap<u32, &'static str>,
+    /// What the processes say of files that are looked for: how each is loaded, and as what.
+    pub loaded: BTreeMap<&'static str, (&'static str, &'static str)>,
     /// Children of references.
     pub variables: BTreeMap<i64, Vec<(&'static str, i64)>>,
     /// How many scopes a frame has.
@@ -96,6 +98,7 @@ impl Bench {
             kills: true,
             immortal: BTreeSet::new(),
             names: BTreeMap::new(),
+            loaded: BTreeMap::new(),
             variables: BTreeMap::from([(10, vec![("n", 0)])]),
             scopes: vec![("Locals", 10, false)],
             places: BTreeMap::new(),
@@ -354,7 +357,7 @@ pub fn request() -> LaunchRequest {
         python: None,
         stdio: Stdio::Pipes,
         just_my_code: true,
-        exceptions: Vec::new(),
+        exceptions: Some(Vec::new()),
         stop_on_entry: false,
         stop_the_world: false,
         max_children: 0,

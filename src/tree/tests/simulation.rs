@@ -331,7 +331,8 @@ impl Simulation {
             Effect::Forget(_)
             | Effect::LetLive(..)
             | Effect::StreamsTaken(_)
-            | Effect::Said(..) => {}
+            | Effect::Said(..)
+            | Effect::Keep(_) => {}
         }
         Ok(())
     }

@@ -56,6 +56,8 @@ impl<'a> Front<'a> {
             keeper: Some(scene.binary.clone()),
             // The test may have children of its own.
             sole: false,
+            workspace: None,
+            maps: Vec::new(),
             idle: None,
             raw_output: None,
             record: None,
@@ -98,7 +100,7 @@ impl<'a> Front<'a> {
             python: None,
             stdio: Stdio::Pipes,
             just_my_code: true,
-            exceptions: Vec::new(),
+            exceptions: Some(Vec::new()),
             stop_on_entry: false,
             stop_the_world: false,
             max_children: 0,

@@ -4,7 +4,10 @@ use super::*;
 use crate::fake::FakeEngine;
 use crate::fixture;
 use crate::picture;
-use daptree_model::{BreakpointStatus, EndStatus, Exception, Follow, Notice, RowState, Stream};
+use daptree_model::{
+    BreakpointAt, BreakpointScope, BreakpointStatus, Cause, EndStatus, Exception, ExceptionFilter,
+    Follow, Notice, PathMap, Reach, RowState, Stream,
+};
 use proptest::prelude::*;
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -78,6 +81,98 @@ fn frames_at_three_sizes() {
                 keys => keys.replace(['/', '\n'], "_"),
             };
             insta::assert_snapshot!(format!("{columns}x{rows}-{name}"), text(&front.frame()));
+        }
+    }
+}
+
+/// Breakpoints of every kind, and a stop at an exception with its causes.
+fn kinds(engine: &mut FakeEngine) {
+    let mut changed = |id: u32, change: &dyn Fn(&mut daptree_model::Breakpoint)| {
+        let verified: Vec<_> = (2..=6).map(|id| (id, BreakpointStatus::Verified)).collect();
+        let mut made = fixture::breakpoint(id, id, &verified);
+        change(&mut made);
+        engine.snapshot.breakpoints.push(Arc::new(made));
+    };
+    changed(3, &|b| {
+        b.spec.scope = BreakpointScope::Program("gw*".to_owned());
+        b.spec.once = true;
+    });
+    changed(4, &|b| {
+        b.spec.scope = BreakpointScope::Subtree(RowId(3));
+        b.spec.hit_condition = Some("% 2".to_owned());
+        b.hits = 12;
+    });
+    changed(5, &|b| {
+        b.spec.at = BreakpointAt::Function("cube".to_owned());
+        b.spec.condition = Some("x > 3".to_owned());
+    });
+    changed(6, &|b| {
+        b.reach.insert(RowId(2), Reach::NotYet);
+        b.reach.insert(RowId(3), Reach::NotYet);
+    });
+    changed(7, &|b| {
+        let reason = "it runs a copy of this file, /app/main.py".to_owned();
+        let offer = Some(PathMap {
+            local: "/srv/shop".to_owned(),
+            remote: "/app".to_owned(),
+        });
+        b.reach.insert(RowId(2), Reach::Never { reason, offer });
+    });
+    changed(8, &|b| b.note = Some("its line was 7 before".to_owned()));
+    changed(9, &|b| {
+        b.spec.scope = BreakpointScope::Session(RowId(77));
+        b.sessions.clear();
+    });
+    let filter = |name: &str, label: &str, about: Option<&str>| ExceptionFilter {
+        filter: name.to_owned(),
+        label: label.to_owned(),
+        description: about.map(str::to_owned),
+        default: false,
+    };
+    fixture::change(&mut engine.snapshot, 2, |row| {
+        let about = "Breaks when an exception leaves the user's own code and goes into a library";
+        row.exception_filters = vec![
+            filter("raised", "Raised Exceptions", None),
+            filter("userUnhandled", "User Uncaught Exceptions", Some(about)),
+        ];
+        row.filters_on = vec!["userUnhandled".to_owned()];
+        let cause = |type_name: &str, message: &str, is_direct| Cause {
+            type_name: type_name.to_owned(),
+            message: message.to_owned(),
+            is_direct,
+        };
+        if let Some(stop) = &mut row.stopped {
+            "exception".clone_into(&mut stop.reason);
+            stop.exception = Some(Exception {
+                type_name: "ValueError".to_owned(),
+                message: "no such key".to_owned(),
+                mode: "always".to_owned(),
+                chain: vec![
+                    cause("KeyError", "'k'", true),
+                    cause("shop.Broken", "", false),
+                ],
+            });
+        }
+    });
+}
+
+#[test]
+fn breakpoints_and_exceptions_at_three_sizes() {
+    for size in [(120, 40), (80, 24), (40, 12)] {
+        for (name, keys) in [
+            ("breakpoints", "6jj"),
+            ("breakpoints-zoomed", "6z"),
+            ("where", "6jjw"),
+            ("exceptions", "Ej"),
+        ] {
+            let (mut front, mut engine) = scene(size, "");
+            kinds(&mut engine);
+            front.engine([engine.publish()]);
+            settle(&mut front, &mut engine);
+            front.type_keys(keys);
+            settle(&mut front, &mut engine);
+            let name = format!("{}x{}-{name}", size.0, size.1);
+            insta::assert_snapshot!(name, text(&front.frame()));
         }
     }
 }
@@ -375,7 +470,7 @@ fn the_launch_gets_the_size_of_its_pane() {
             rows: 24,
         },
         just_my_code: true,
-        exceptions: Vec::new(),
+        exceptions: None,
         stop_on_entry: false,
         stop_the_world: false,
         max_children: 0,
@@ -487,6 +582,7 @@ fn any_row(id: u32) -> impl Strategy<Value = daptree_model::Row> {
                 if let Some(stop) = &mut row.stopped {
                     stop.place = None;
                     stop.exception = Some(Exception {
+                        chain: Vec::new(),
                         type_name: "Error".to_owned(),
                         message: "m\n\u{1b}[31m".to_owned(),
                         mode: "always".to_owned(),

@@ -1,6 +1,8 @@
 //! Keys while something stands over the panes.
 
+use super::{Context, breakpoints};
 use crate::commands::{Act, lookup};
+use crate::rows;
 use crate::state::{Action, Confirm, Dialog, Leave, UiState};
 use crossterm::event::{KeyCode, KeyEvent};
 use daptree_model::{Op, Snapshot};
@@ -33,7 +35,7 @@ pub(super) fn settle(state: &mut UiState, snapshot: &Snapshot) {
 
 pub(super) fn press(
     state: &mut UiState,
-    snapshot: &Snapshot,
+    at: &Context<'_>,
     key: KeyEvent,
     actions: &mut Vec<Action>,
 ) {
@@ -48,8 +50,21 @@ pub(super) fn press(
         Some(Dialog::Ending) if act == Some(Act::Quit) => {
             actions.push(Action::Leave(Leave::Quit { ended: false }));
         }
+        Some(Dialog::Exceptions(cursor)) => {
+            let last = rows::filters(state, at.snapshot).len().saturating_sub(1);
+            let next = match (key.code, act) {
+                (KeyCode::Char(' '), _) => {
+                    breakpoints::toggle_filter(state, at.snapshot, cursor, actions);
+                    cursor
+                }
+                (_, Some(Act::Up)) => cursor.saturating_sub(1),
+                (_, Some(Act::Down)) => (cursor + 1).min(last),
+                _ => return close(state, act, Act::Exceptions),
+            };
+            state.dialog = Some(Dialog::Exceptions(next));
+        }
         Some(Dialog::Confirm(Confirm { what, row })) => {
-            let root = snapshot.rows.get(&row).map_or(row, |row| row.root);
+            let root = at.snapshot.rows.get(&row).map_or(row, |row| row.root);
             let chosen = match key.code {
                 KeyCode::Enter | KeyCode::Char('y') => row,
                 KeyCode::Char('t') => root,

@@ -1,14 +1,15 @@
 //! Carries out the commands of the table on the pane that has the keyboard and the session that
 //! has the focus. Lists are moved in `cursor`, dialogs and prompts are read elsewhere.
 
-use super::{Context, cursor, dialog, focus, lifecycle, search, shown};
+use super::{Context, breakpoints, cursor, dialog, focus, lifecycle, search, shown};
 use crate::commands::{Act, Pane, key_of, lookup};
 use crate::keyboard;
 use crate::rows::{self, StackRow, VarKind};
 use crate::state::{Action, Dialog, Leave, Lifecycle, Prompt, PromptKind, SourceKey, UiState};
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use daptree_model::{
-    BreakpointId, BreakpointSpec, Op, PAGE, ReplayOp, Row, RowId, RowState, Snapshot, StopNumber,
+    BreakpointAt, BreakpointId, BreakpointSpec, Op, PAGE, ReplayOp, Row, RowId, RowState, Snapshot,
+    StopNumber,
 };
 
 /// Columns that a pane is scrolled sideways at once.
@@ -25,9 +26,9 @@ pub(super) fn press(
         return;
     }
     if state.dialog.is_some() {
-        dialog::press(state, at.snapshot, key, actions);
+        dialog::press(state, at, key, actions);
     } else if state.prompt.is_some() {
-        search::type_key(state, at, key);
+        search::type_key(state, at, key, actions);
     } else if state.locked {
         type_into_terminal(state, at, key, actions);
     } else if let Some(act) = lookup(key, state.pane()) {
@@ -236,21 +237,16 @@ fn carry_out(state: &mut UiState, at: &Context<'_>, act: Act, actions: &mut Vec<
             state.show(Pane::Output);
         }
         Act::LockTerminal => lock(state, snapshot),
-        Act::RemoveBreakpoint => {
-            if let Some(id) = state.breakpoints.selected {
-                actions.push(command(None, Op::RemoveBreakpoint(id)));
-            }
-        }
-        Act::EnableBreakpoint => {
-            let chosen = snapshot
-                .breakpoints
-                .iter()
-                .find(|b| Some(b.id) == state.breakpoints.selected);
-            if let Some(chosen) = chosen {
-                let op = Op::EnableBreakpoint(chosen.id, !chosen.enabled);
-                actions.push(command(None, op));
-            }
-        }
+        Act::AddFunction
+        | Act::RemoveBreakpoint
+        | Act::EnableBreakpoint
+        | Act::EditCondition
+        | Act::EditHits
+        | Act::EditMessage
+        | Act::EditScope
+        | Act::Once
+        | Act::AcceptOffer => breakpoints::carry_out(state, snapshot, act, actions),
+        Act::Exceptions => state.dialog = Some(Dialog::Exceptions(0)),
         Act::Reload => {
             if let Some(key) = shown(state, at) {
                 actions.push(Action::Reload(key));
@@ -490,10 +486,16 @@ fn open(state: &mut UiState, at: &Context<'_>) {
                 .breakpoints
                 .iter()
                 .find(|b| Some(b.id) == state.breakpoints.selected);
-            if let Some(chosen) = chosen {
-                state.source.opened = Some(SourceKey::file(chosen.spec.path.clone()));
-                state.source.cursor = (chosen.shown_line() as usize).saturating_sub(1);
-                state.show(Pane::Source);
+            match chosen.map(|b| (&b.spec.at, b.shown_line())) {
+                Some((BreakpointAt::Line { path, .. }, line)) => {
+                    state.source.opened = Some(SourceKey::file(path.clone()));
+                    state.source.cursor = (line.unwrap_or(1) as usize).saturating_sub(1);
+                    state.show(Pane::Source);
+                }
+                Some((at @ BreakpointAt::Function(_), _)) => {
+                    state.hint(format!("{at} is wherever a function is called so"));
+                }
+                None => {}
             }
         }
         Pane::Terminal => lock(state, at.snapshot),

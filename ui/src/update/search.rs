@@ -4,7 +4,7 @@
 use super::Context;
 use crate::commands::Pane;
 use crate::rows::{self, Seen, StackRow, VarKind};
-use crate::state::{Prompt, PromptKind, Scan, SourceKey, UiState};
+use crate::state::{Action, Prompt, PromptKind, Scan, SourceKey, UiState};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use daptree_model::{EngineError, OutputWindow};
 
@@ -12,12 +12,18 @@ use daptree_model::{EngineError, OutputWindow};
 pub(crate) const SCAN_LINES: u32 = 2_000;
 
 /// A key while the prompt is open.
-pub(super) fn type_key(state: &mut UiState, at: &Context<'_>, key: KeyEvent) {
+pub(super) fn type_key(
+    state: &mut UiState,
+    at: &Context<'_>,
+    key: KeyEvent,
+    actions: &mut Vec<Action>,
+) {
     let Some(prompt) = state.prompt.as_mut() else {
         return;
     };
     let control = key.modifiers.contains(KeyModifiers::CONTROL);
     let search = matches!(prompt.kind, PromptKind::Search(_));
+    let goes = search || matches!(prompt.kind, PromptKind::Line(_));
     match key.code {
         KeyCode::Esc => state.prompt = None,
         KeyCode::Char('c' | 'g') if control => state.prompt = None,
@@ -32,8 +38,9 @@ pub(super) fn type_key(state: &mut UiState, at: &Context<'_>, key: KeyEvent) {
             }
         }
         KeyCode::Up if search => again(state, at, false),
-        KeyCode::Enter => go_to_line(state, at),
-        KeyCode::Backspace if prompt.text.is_empty() => state.prompt = None,
+        KeyCode::Enter if goes => go_to_line(state, at),
+        KeyCode::Enter => super::breakpoints::typed(state, at, actions),
+        KeyCode::Backspace if goes && prompt.text.is_empty() => state.prompt = None,
         KeyCode::Backspace => drop(prompt.text.pop()),
         KeyCode::Char(char) if !control => {
             prompt.text.push(char);
@@ -155,7 +162,8 @@ fn find(state: &mut UiState, at: &Context<'_>, pane: Pane, forward: bool, here: 
             let all = &at.snapshot.breakpoints;
             let cursor = state.breakpoints.list.cursor;
             let hit = around(all.len(), cursor, forward, here, |index| {
-                all.get(index).is_some_and(|b| matches(&b.spec.path))
+                all.get(index)
+                    .is_some_and(|b| matches(&b.spec.at.to_string()))
             });
             match hit.and_then(|index| all.get(index)) {
                 Some(b) => state.breakpoints.selected = Some(b.id),

@@ -1,5 +1,6 @@
 //! Table tests of the keys and of what they command, with the desk that all of them sit at.
 
+mod breakpoints;
 mod focus;
 mod leaving;
 mod lifecycle;

@@ -3,7 +3,7 @@
 use super::{Scene, breakpoint_sign, file_name};
 use crate::commands::Pane;
 use crate::paint::{Pen, cut, place, width};
-use daptree_model::{Breakpoint, BreakpointStatus};
+use daptree_model::{Breakpoint, BreakpointAt, BreakpointScope, BreakpointStatus, Reach, RowId};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use std::fmt::Write as _;
@@ -34,7 +34,6 @@ fn draw_row(scene: &Scene<'_>, b: &Breakpoint, selected: bool, pen: &mut Pen<'_>
     let theme = scene.theme;
     let (sign, style) = breakpoint_sign(scene, b);
     pen.put(&sign.to_string(), style).put(" ", theme.text);
-    let file = file_name(&b.spec.path);
     let name_style = if selected {
         scene.selection(Pane::Breakpoints)
     } else if b.enabled {
@@ -42,21 +41,21 @@ fn draw_row(scene: &Scene<'_>, b: &Breakpoint, selected: bool, pen: &mut Pen<'_>
     } else {
         theme.dim
     };
-    let mut conditions = String::new();
-    for (word, text) in [
-        ("if", &b.spec.condition),
-        ("hit", &b.spec.hit_condition),
-        ("log", &b.spec.log_message),
-    ] {
-        if let Some(text) = text {
-            let _ = write!(conditions, " {word} {text}");
+    let conditions = conditions(scene, b);
+    let full = name(b, u16::MAX);
+    let fits =
+        |status: &String| width(&full) + 1 + width(&conditions) + width(status) <= pen.left();
+    let status = Some(status(scene, b))
+        .filter(fits)
+        .unwrap_or_else(|| short(scene, b));
+    let room = match &b.spec.at {
+        BreakpointAt::Line { path, line } => {
+            let line = b.shown_line().unwrap_or(*line);
+            super::place_room(file_name(path), line, width(&status), pen.left())
         }
-    }
-    let name = width(&place(file, b.shown_line(), u16::MAX)) + 1;
-    let fits = |status: &String| name + width(&conditions) + width(status) <= pen.left();
-    let status = Some(status(b)).filter(fits).unwrap_or_else(|| short(b));
-    let room = super::place_room(file, b.shown_line(), width(&status), pen.left());
-    pen.put(&place(file, b.shown_line(), room), name_style);
+        BreakpointAt::Function(_) => pen.left().saturating_sub(width(&status) + 1).max(8),
+    };
+    pen.put(&name(b, room), name_style);
     // What was found to be wrong is longer than any pane: it may be cut, the conditions first.
     let room = pen.left().saturating_sub(width(&status) + 1);
     pen.put(&cut(&conditions, room), theme.name);
@@ -64,30 +63,95 @@ fn draw_row(scene: &Scene<'_>, b: &Breakpoint, selected: bool, pen: &mut Pen<'_>
     pen.mark_cut(theme.dim);
 }
 
+/// Such as `main.py:9` or `cube()`.
+fn name(b: &Breakpoint, room: u16) -> String {
+    match &b.spec.at {
+        BreakpointAt::Line { path, line } => {
+            place(file_name(path), b.shown_line().unwrap_or(*line), room)
+        }
+        BreakpointAt::Function(name) => cut(&format!("{name}()"), room),
+    }
+}
+
+/// Such as ` if x > 3 hit % 2 in gw1 once`.
+fn conditions(scene: &Scene<'_>, b: &Breakpoint) -> String {
+    let mut out = String::new();
+    for (word, text) in [
+        ("if", &b.spec.condition),
+        ("hit", &b.spec.hit_condition),
+        ("log", &b.spec.log_message),
+    ] {
+        if let Some(text) = text {
+            let _ = write!(out, " {word} {text}");
+        }
+    }
+    let called = |row: &RowId| match scene.snapshot.rows.get(row) {
+        Some(known) => format!("{} {row}", known.name),
+        None => format!("{row} (gone)"),
+    };
+    match &b.spec.scope {
+        BreakpointScope::Everywhere => {}
+        BreakpointScope::Session(row) => {
+            let _ = write!(out, " in {}", called(row));
+        }
+        BreakpointScope::Subtree(row) => {
+            let _ = write!(out, " in {} and below", called(row));
+        }
+        BreakpointScope::Program(pattern) => {
+            let _ = write!(out, " in {pattern}");
+        }
+    }
+    if b.spec.once {
+        out.push_str(" once");
+    }
+    out
+}
+
 /// Such as `verified in 3 of 5, hit 12`, with the adapter's word where something is wrong.
-fn status(b: &Breakpoint) -> String {
+fn status(scene: &Scene<'_>, b: &Breakpoint) -> String {
     let (good, asked) = b.verified();
+    let never = never(b);
     let mut out = match (b.enabled, good, asked) {
         (false, ..) => "off".to_owned(),
         (true, _, 0) => "pending".to_owned(),
         (true, 1, 1) => "verified".to_owned(),
-        (true, good, asked) if good == 0 && refusal(b).is_none() => format!("pending in {asked}"),
+        (true, 0, asked) if never > 0 => format!("out of reach in {never} of {asked}"),
+        (true, 0, asked) if refusal(b).is_none() => format!("pending in {asked}"),
         (true, good, asked) => format!("verified in {good} of {asked}"),
     };
     if b.hits > 0 {
         let _ = write!(out, ", hit {}", b.hits);
     }
-    if b.shown_line() != b.spec.line {
-        let _ = write!(out, ", moved from {}", b.spec.line);
+    if let Some((from, _)) = moved_from(b) {
+        let _ = write!(out, ", moved from {from}");
+    }
+    let (waiting, missed) = not_loaded(scene, b);
+    if waiting > 0 {
+        let _ = write!(out, ", not loaded yet in {waiting}");
+    }
+    if missed > 0 {
+        let _ = write!(out, ", not loaded in {missed} ended");
+    }
+    if let Some((row, reason, offer)) = b.out_of_reach() {
+        if good > 0 {
+            let _ = write!(out, ", out of reach in {never}");
+        }
+        let _ = write!(out, ": {row}: {reason}");
+        if let Some(map) = offer {
+            let _ = write!(out, "; a maps {} to {}", map.local, map.remote);
+        }
     }
     if let Some(why) = refusal(b) {
         let _ = write!(out, ", refused: {why}");
+    }
+    if let Some(note) = &b.note {
+        let _ = write!(out, ", {note}");
     }
     out
 }
 
 /// The same where there is less room, such as `3/5 · 12 hits`.
-fn short(b: &Breakpoint) -> String {
+fn short(scene: &Scene<'_>, b: &Breakpoint) -> String {
     let (good, asked) = b.verified();
     let mut out = match (b.enabled, asked) {
         (false, _) => "off".to_owned(),
@@ -101,18 +165,54 @@ fn short(b: &Breakpoint) -> String {
             let _ = write!(out, " · {hits} hits");
         }
     }
-    if b.shown_line() != b.spec.line {
-        let _ = write!(out, " · from {}", b.spec.line);
+    if let Some((from, _)) = moved_from(b) {
+        let _ = write!(out, " · from {from}");
     }
-    if let Some(why) = refusal(b) {
+    if let Some((_, reason, offer)) = b.out_of_reach() {
+        let accept = if offer.is_some() { "a accepts: " } else { "" };
+        let _ = write!(out, " · {accept}{reason}");
+    } else if let (1.., _) | (_, 1..) = not_loaded(scene, b) {
+        out += " · not loaded";
+    }
+    if let Some(why) = refusal(b).or(b.note.as_deref()) {
         let _ = write!(out, " · {why}");
     }
     out
 }
 
+/// The line that was asked for and the one it stands on, where they differ.
+fn moved_from(b: &Breakpoint) -> Option<(u32, u32)> {
+    match (&b.spec.at, b.shown_line()) {
+        (BreakpointAt::Line { line, .. }, Some(shown)) if *line != shown => Some((*line, shown)),
+        _ => None,
+    }
+}
+
+/// In how many sessions it can never be hit.
+fn never(b: &Breakpoint) -> usize {
+    let is_never = |reach: &&Reach| matches!(reach, Reach::Never { .. });
+    b.reach.values().filter(is_never).count()
+}
+
+/// In how many live sessions its file is not loaded yet, and in how many it was not when they
+/// ended.
+fn not_loaded(scene: &Scene<'_>, b: &Breakpoint) -> (usize, usize) {
+    let (mut waiting, mut missed) = (0, 0);
+    for (row, reach) in &b.reach {
+        match scene.snapshot.rows.get(row) {
+            Some(known) if *reach == Reach::NotYet && known.is_ended() => missed += 1,
+            Some(_) if *reach == Reach::NotYet => waiting += 1,
+            _ => {}
+        }
+    }
+    (waiting, missed)
+}
+
 fn refusal(b: &Breakpoint) -> Option<&str> {
-    b.sessions.values().find_map(|status| match status {
-        BreakpointStatus::Refused { message } => Some(message.as_str()),
+    b.sessions.iter().find_map(|(row, status)| match status {
+        BreakpointStatus::Refused { message } if !b.reach.contains_key(row) => {
+            Some(message.as_str())
+        }
         _ => None,
     })
 }

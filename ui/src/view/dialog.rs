@@ -48,6 +48,12 @@ pub(super) fn draw(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
             ];
             framed(scene, "quit", &lines, 0, area, buffer);
         }
+        Some(Dialog::Exceptions(cursor)) => {
+            let (lines, at) = exceptions(scene, cursor, inside(area).width);
+            let room = usize::from(inside(area).height);
+            let top = (at + 2).saturating_sub(room);
+            framed(scene, "exceptions", &lines, top, area, buffer);
+        }
         Some(Dialog::Confirm(asked)) => {
             let (title, lines) = question(scene, asked, inside(area).width);
             framed(scene, title, &lines, 0, area, buffer);
@@ -63,6 +69,72 @@ pub(super) fn draw(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
             framed(scene, "messages", &lines, top, area, buffer);
         }
     }
+}
+
+/// The filters, with the exception that the focus stands at before them; and the line of the
+/// cursor.
+fn exceptions(scene: &Scene<'_>, cursor: usize, columns: u16) -> (Vec<Line>, usize) {
+    let theme = scene.theme;
+    let room = usize::from(columns.max(12));
+    let mut lines: Vec<Line> = Vec::new();
+    let row = scene
+        .state
+        .focus
+        .and_then(|id| scene.snapshot.rows.get(&id));
+    let stop = row.and_then(|row| row.stopped.as_ref());
+    if let Some(raised) = stop.and_then(|stop| stop.exception.as_ref()) {
+        let own = rows::raised_text(&raised.type_name, &raised.message);
+        let chain = raised.chain.iter().map(|cause| {
+            let word = if cause.is_direct {
+                "caused by"
+            } else {
+                "while handling"
+            };
+            let cause = rows::raised_text(&cause.type_name, &cause.message);
+            format!("{word} {cause}")
+        });
+        for (index, text) in std::iter::once(own).chain(chain).enumerate() {
+            let style = if index == 0 { theme.failed } else { theme.text };
+            let parts = help::wrap(&text, room);
+            lines.extend(parts.into_iter().map(|part| vec![(part, style)]));
+        }
+        lines.push(Vec::new());
+    }
+    let all = rows::filters(scene.state, scene.snapshot);
+    let mut at = lines.len();
+    if all.is_empty() {
+        let text = "no adapter has said yet which filters it has".to_owned();
+        lines.push(vec![(text, theme.dim)]);
+    }
+    for (index, (filter, on)) in all.iter().enumerate() {
+        let style = if index == cursor {
+            at = lines.len();
+            theme.selected
+        } else {
+            theme.text
+        };
+        let mark = if *on { "[x]" } else { "[ ]" };
+        let text = format!("{mark} {}: {}", filter.filter, filter.label);
+        let parts = help::wrap(&text, room).into_iter();
+        lines.extend(parts.map(|part| vec![(part, style)]));
+        let about = filter.description.as_deref().unwrap_or_default();
+        let parts = help::wrap(about, room.saturating_sub(4)).into_iter();
+        lines.extend(parts.map(|part| vec![(format!("    {part}"), theme.dim)]));
+    }
+    lines.push(Vec::new());
+    let of = if scene.snapshot.exception_filters.is_some() {
+        "chosen for every session"
+    } else {
+        "what each program suggests"
+    };
+    lines.push(vec![
+        ("Space".to_owned(), theme.key),
+        (" on/off  ".to_owned(), theme.text),
+        ("Esc".to_owned(), theme.key),
+        (" back  ".to_owned(), theme.text),
+        (of.to_owned(), theme.dim),
+    ]);
+    (lines, at)
 }
 
 /// What will happen, and the keys that let it.
@@ -134,7 +206,9 @@ pub(crate) fn furthest(state: &UiState, snapshot: &Snapshot) -> usize {
     let lines = match state.dialog {
         Some(Dialog::Help(_)) => help::count(inside(area).width),
         Some(Dialog::Notices(_)) => messages(state, snapshot, inside(area).width).len(),
-        Some(Dialog::Quit | Dialog::Ending | Dialog::Confirm(_)) | None => 0,
+        Some(Dialog::Quit | Dialog::Ending | Dialog::Confirm(_) | Dialog::Exceptions(_)) | None => {
+            0
+        }
     };
     lines.saturating_sub(usize::from(inside(area).height))
 }

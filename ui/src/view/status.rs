@@ -7,7 +7,7 @@ use crate::layout::Layout;
 use crate::paint::{Pen, cut, width};
 use crate::rows;
 use crate::state::PromptKind;
-use daptree_model::{ReplayOp, ReplayView, Row, RowState, TreeState};
+use daptree_model::{Exception, ReplayOp, ReplayView, Row, RowState, TreeState};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use std::fmt::Write as _;
@@ -135,7 +135,7 @@ fn about(scene: &Scene<'_>, row: &Row) -> String {
             let exception = stop.and_then(|stop| stop.exception.as_ref());
             let text = stop.and_then(|stop| stop.text.as_deref());
             parts.push(match (exception, text) {
-                (Some(raised), _) => format!("{}: {}", raised.type_name, raised.message),
+                (Some(raised), _) => raised_text(raised),
                 (None, Some(text)) => text.to_owned(),
                 (None, None) => reason.to_owned(),
             });
@@ -163,6 +163,17 @@ fn about(scene: &Scene<'_>, row: &Row) -> String {
         }
     }
     parts.join(" · ")
+}
+
+/// Such as `ValueError: no (from KeyError: 'k')`.
+fn raised_text(raised: &Exception) -> String {
+    let mut out = rows::raised_text(&raised.type_name, &raised.message);
+    if let Some(cause) = raised.chain.first() {
+        let word = if cause.is_direct { "from" } else { "after" };
+        let cause = rows::raised_text(&cause.type_name, &cause.message);
+        let _ = write!(out, " ({word} {cause})");
+    }
+    out
 }
 
 fn hints(scene: &Scene<'_>, pen: &mut Pen<'_>) {
@@ -209,7 +220,16 @@ fn hints(scene: &Scene<'_>, pen: &mut Pen<'_>) {
         Pane::Source => &[Act::ToggleBreakpoint, Act::GoToLine],
         Pane::Stack => &[Act::Open, Act::FrameUp, Act::FrameDown],
         Pane::Output => &[Act::WholeTree, Act::Bottom],
-        Pane::Breakpoints => &[Act::Open, Act::EnableBreakpoint, Act::RemoveBreakpoint],
+        Pane::Breakpoints => &[
+            Act::EditCondition,
+            Act::EditScope,
+            Act::Once,
+            Act::EnableBreakpoint,
+            Act::RemoveBreakpoint,
+            Act::Open,
+            Act::EditHits,
+            Act::EditMessage,
+        ],
         Pane::Terminal => &[Act::LockTerminal],
     });
     if !stands && !replays {
@@ -244,6 +264,11 @@ fn prompt_line(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) -> Option<(u1
     let (sign, about) = match prompt.kind {
         PromptKind::Search(pane) => ("/", format!("search in {}", pane.name())),
         PromptKind::Line(pane) => (":", format!("line of {}", pane.name())),
+        PromptKind::Function => ("in ", "the name of a function".to_owned()),
+        PromptKind::Condition(_) => ("if ", "an expression; empty: always".to_owned()),
+        PromptKind::Hits(_) => ("hits ", "3, >= 3, % 3; empty: each".to_owned()),
+        PromptKind::Message(_) => ("print ", "{x} is a value; empty: stop".to_owned()),
+        PromptKind::Scope(_) => ("where ", "all, s3, s3+, or a pattern".to_owned()),
     };
     let mut pen = Pen::new(buffer, area, 1);
     let about = match &scene.state.message {

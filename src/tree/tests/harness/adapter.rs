@@ -114,11 +114,20 @@ impl Bench {
                 }
                 return;
             }
-            "initialize" => json!({ "exceptionBreakpointFilters": [
+            "initialize" => json!({
+                "supportsFunctionBreakpoints": true,
+                "exceptionBreakpointFilters": [
                 { "filter": "raised", "label": "Raised" },
                 { "filter": "uncaught", "label": "Uncaught", "default": true },
                 { "filter": "userUnhandled", "label": "User" },
             ] }),
+            "setFunctionBreakpoints" => {
+                let names = arguments["breakpoints"].as_array().unwrap().iter();
+                let set = names
+                    .enumerate()
+                    .map(|(at, _)| json!({ "id": 900 + at, "verified": true }));
+                json!({ "breakpoints": set.collect::<Vec<_>>() })
+            }
             "setBreakpoints" => {
                 let lines = arguments["breakpoints"].as_array().unwrap().iter();
                 let set = lines.map(|bp| {
@@ -143,6 +152,16 @@ impl Bench {
                     json!({ "name": name, "value": "14", "variablesReference": reference })
                 });
                 json!({ "variables": children.collect::<Vec<_>>() })
+            }
+            "evaluate" if arguments["expression"].to_string().contains("'asked'") => {
+                let all: Vec<_> = self
+                    .loaded
+                    .iter()
+                    .map(|(path, (how, other))| json!([path, how, other]))
+                    .collect();
+                let text = json!(all).to_string();
+                let hex: String = text.bytes().map(|byte| format!("{byte:02x}")).collect();
+                json!({ "result": format!("'{hex}'") })
             }
             "evaluate" if request_holds(&arguments, "boot_id") => {
                 let place = self.place;

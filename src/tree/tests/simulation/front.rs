@@ -127,7 +127,7 @@ impl Fronts {
         let caps: &[u32] = if self.large { &[0] } else { &[0, 0, 2, 5] };
         request.max_children = *self.random.pick(caps).unwrap();
         request.breakpoints = vec![at_line(3)];
-        request.exceptions = vec!["userUnhandled".to_owned()];
+        request.exceptions = Some(vec!["userUnhandled".to_owned()]);
         request.stop_on_entry = self.random.permille(200);
         request.stop_the_world = self.random.permille(300);
         Op::Launch(Box::new(request))
