@@ -36,4 +36,30 @@ def attach(setup):
     earlier = pydevd.get_global_debugger()
     if earlier is not None:
         earlier.dispose_and_kill_all_pydevd_threads(wait=False)
-    debugpy.connect(setup["address"], access_token=setup["adapter_access_token"])
+    connect(setup["address"], setup["adapter_access_token"])
+
+
+def connect(address, token):
+    """As debugpy.connect, but the program does not stand still until a client has come: it would do
+    so for ever when that one dies or thinks better of it."""
+    import io
+
+    import debugpy
+    import pydevd
+    from _pydev_bundle import pydev_log
+
+    settrace = pydevd.settrace
+
+    def going_on(*args, **options):
+        options["wait_for_ready_to_run"] = False
+        return settrace(*args, **options)
+
+    pydevd.settrace = going_on
+    try:
+        with pydev_log.log_context(0, io.StringIO()):
+            debugpy.connect(address, access_token=token)
+    except Exception:
+        # The adapter is gone already. That is nothing to the program.
+        pass
+    finally:
+        pydevd.settrace = settrace
