@@ -46,7 +46,7 @@ def connect(address, token):
 
     import debugpy
     import pydevd
-    from _pydev_bundle import pydev_log
+    from _pydev_bundle import pydev_log, pydev_monkey
 
     settrace = pydevd.settrace
 
@@ -54,12 +54,19 @@ def connect(address, token):
         options["wait_for_ready_to_run"] = False
         return settrace(*args, **options)
 
+    # pydevd asks this before it has a child connect to the adapter. One that finds none there ends
+    # at once, so that without a debugger children are left alone.
+    own = getattr(pydev_monkey, "_daptree_own", pydev_monkey._get_apply_arg_patching)
+    pydev_monkey._daptree_own = own
+    pydev_monkey._get_apply_arg_patching = (
+        lambda: pydevd.get_global_debugger() is not None and own()
+    )
     pydevd.settrace = going_on
     try:
         with pydev_log.log_context(0, io.StringIO()):
             debugpy.connect(address, access_token=token)
     except Exception:
         # The adapter is gone already. That is nothing to the program.
-        pass
+        pydev_monkey._get_apply_arg_patching = lambda: False
     finally:
         pydevd.settrace = settrace
