@@ -48,7 +48,6 @@ impl Front {
         let alone = ALONE.lock().await;
         let folder = |name: &str| scene.state().with_file_name(name);
         let config = EngineConfig {
-            record: None,
             folders: Folders {
                 data: folder("data"),
                 state: folder("state"),

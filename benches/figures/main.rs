@@ -4,13 +4,14 @@
 //!     cargo bench --bench figures -- [--rounds N] [--only WORD] [--build] [--write README.md]
 //!
 //! `DAPTREE_BENCH_PYTHON` chooses the interpreter. `--only` runs the parts whose name holds the
-//! word (adoption, start, steps, pause, screen, memory); `--build` adds a release build from nothing;
+//! word (adoption, crowd, start, steps, pause, states, screen, memory); `--build` adds a release build from nothing;
 //! `--write` puts the table between the marks of a file; `--strict` fails where a bar is missed.
 
 mod driver;
 mod ears;
 mod product;
 mod setting;
+mod states;
 mod table;
 mod terminal;
 
@@ -29,6 +30,11 @@ const CHILDREN: usize = 6;
 /// Steps of one round.
 const STEPS: usize = 200;
 const KEYS: usize = 1_000;
+/// Children that come at once.
+const CROWD: usize = 128;
+/// Sessions whose state is shown, and how often each of them stops.
+const SHOWN: usize = 256;
+const STOPS: usize = 4;
 const IDLE: Duration = Duration::from_secs(10);
 const SESSIONS: usize = 8;
 /// Live sessions that are paused at once.
@@ -76,6 +82,9 @@ fn main() -> Result<ExitCode> {
     if wanted("adoption") {
         add(adoption(&setting, &ears, rounds)?);
     }
+    if wanted("crowd") {
+        add(vec![crowd(&setting, &ears, rounds.div_ceil(2))?]);
+    }
     if wanted("start") {
         add(start(&setting, &ears, rounds * 2)?);
     }
@@ -84,6 +93,9 @@ fn main() -> Result<ExitCode> {
     }
     if wanted("pause") {
         add(pauses(&setting, rounds)?);
+    }
+    if wanted("states") {
+        add(vec![states()?]);
     }
     if wanted("screen") {
         add(screen(&setting, rounds * 3)?);
@@ -140,6 +152,35 @@ fn adoption(setting: &Setting, ears: &Ears, rounds: usize) -> Result<Vec<Figure>
             beside: format!("driver {}", plain.spread()),
         },
     ])
+}
+
+/// Many children at once, until the last of them stands.
+fn crowd(setting: &Setting, ears: &Ears, rounds: usize) -> Result<Figure> {
+    let program = setting::parent("many.py", CROWD)?;
+    let (mut floor, mut ours) = (Vec::new(), Vec::new());
+    for _ in 0..rounds {
+        floor.push(driver::adopt_all(&setting.adapter(true), &program, CROWD)?);
+        ours.push(product::adopt_all(setting, ears, &program, CROWD)?);
+    }
+    let (floor, ours) = (Times::new(floor), Times::new(ours));
+    Ok(Figure {
+        what: "128 children at once, all stopped, against a bare driver",
+        value: ours.percentile(50) / floor.percentile(50),
+        bar: Some(1.1),
+        unit: " ×",
+        beside: format!("daptree {}; driver {}", ours.spread(), floor.spread()),
+    })
+}
+
+fn states() -> Result<Figure> {
+    let times = Times::new(states::snapshots(SHOWN, STOPS)?);
+    Ok(Figure {
+        what: "the state of 256 sessions after an input, 99 of 100",
+        value: times.percentile(99),
+        bar: Some(1.0),
+        unit: " ms",
+        beside: times.spread(),
+    })
 }
 
 fn start(setting: &Setting, ears: &Ears, rounds: usize) -> Result<Vec<Figure>> {

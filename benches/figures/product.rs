@@ -67,6 +67,41 @@ pub fn first_stops(setting: &Setting, ears: &Ears, program: &Program) -> Result<
     })
 }
 
+/// Launches a program whose `count` children stop once each. Gives the time until the last of them
+/// stood with its place known, from when the adapter listens on, as the driver's.
+pub fn adopt_all(
+    setting: &Setting,
+    ears: &Ears,
+    program: &Program,
+    count: usize,
+) -> Result<Duration> {
+    in_runtime(async {
+        let mut product = Product::start(setting)?;
+        ears.take();
+        product.launch(setting, program).await?;
+        let (mut placed, mut last) = (0, Instant::now());
+        loop {
+            match product.event().await? {
+                Event::Stopped { row, stop, .. } => {
+                    (placed, last) = (placed + 1, Instant::now());
+                    product.command(Op::Continue(row), Some(stop)).await?;
+                }
+                Event::TreeEnded { .. } => break,
+                Event::LaunchFailed { message, .. } => bail!(message),
+                _ => {}
+            }
+        }
+        let heard = ears.take();
+        product.engine.stop().await;
+        if placed != count {
+            bail!("{placed} of {count} children stopped");
+        }
+        let listens = frames(&heard, "", "the adapter listens");
+        let began = listens.first().context("the adapter does not listen")?.at;
+        Ok(last - began)
+    })
+}
+
 /// Steps through a program and gives how long each step took, until its stack, scopes and first
 /// variables are in a snapshot.
 pub fn steps(setting: &Setting, program: &Program, count: usize) -> Result<Vec<Duration>> {

@@ -281,9 +281,12 @@ impl RowData {
         let Some(stop) = &self.arriving else {
             return self.view.is_paused() && !self.view.held;
         };
-        // What an exception is, and whether the program only ends, is not known yet.
-        let may_pass = self.entering || stop.reason == "exception";
-        !may_pass && !(self.hold.is_some() && stop.reason == "pause")
+        match stop.reason.as_str() {
+            // What it is, and whether the program only ends, is not known yet.
+            "exception" => false,
+            "pause" => self.hold.is_none() && !self.entering,
+            _ => !self.entering,
+        }
     }
 
     /// It was told to step and has not come back.

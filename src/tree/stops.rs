@@ -243,11 +243,11 @@ impl Tree {
         let number = number.unwrap_or_default();
         let mut held = false;
         if let Some(data) = self.rows.get_mut(&row) {
-            let hold = data.hold.take();
-            held = hold.is_some() && stop.reason == "pause";
-            data.of_world = held && hold == Some(Hold::World);
+            let by = data.hold.take();
+            held = by.is_some() && stop.reason == "pause";
+            data.of_world = held && by == Some(Hold::World);
             // It stopped before the pause reached it, which may come yet.
-            data.freed |= hold.is_some() && !held;
+            data.freed |= by.is_some() && !held;
         }
         self.change_row(row, |view| {
             view.state = RowState::Paused;

@@ -31,7 +31,9 @@ pub(super) fn title(scene: &Scene<'_>, room: u16) -> String {
 pub(super) fn draw(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
     let shown = rows::shown_source(scene.state, scene.snapshot, scene.windows);
     let Some((key, _)) = shown else {
-        let text = if scene.snapshot.rows.is_empty() {
+        let text = if scene.snapshot.rows.is_empty() && scene.state.ran {
+            ""
+        } else if scene.snapshot.rows.is_empty() {
             "starting …"
         } else {
             "no source: the session has not stopped yet"

@@ -104,6 +104,7 @@ fn position(replay: &ReplayView) -> String {
     }
     text
 }
+
 /// What is said where there was a tree.
 pub(super) const CLOSED: &str = "every tree was closed; q quits";
 

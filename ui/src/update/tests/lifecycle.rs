@@ -7,9 +7,9 @@ use daptree_model::TreeOrigin;
 const ENTER: &str = "\n";
 const ESC: &str = "\u{1b}";
 
-fn asked(what: Lifecycle, row: u32) -> Option<Dialog> {
+fn asked(what: Lifecycle, row: u32) -> Dialog {
     let row = RowId(row);
-    Some(Dialog::Confirm(Confirm { what, row }))
+    Dialog::Confirm(Confirm { what, row })
 }
 
 #[test]
@@ -24,7 +24,7 @@ fn what_ends_or_lets_go_asks_first() {
         desk.keys("2]");
         assert_eq!(desk.focus(), 3);
         assert_eq!(desk.keys(key), [], "{key}");
-        assert_eq!(desk.state.dialog, asked(what, meant), "{key}");
+        assert_eq!(desk.state.dialog, Some(asked(what, meant)), "{key}");
         assert_eq!(desk.keys("c n"), [], "no other key does anything");
         assert_eq!(desk.state.dialog, None);
         desk.keys(key);
@@ -44,7 +44,10 @@ fn in_the_tree_the_selected_row_is_meant() {
     let selected = desk.state.tree.selected.unwrap();
     assert_ne!(Some(selected), desk.state.focus);
     desk.keys("x");
-    assert_eq!(desk.state.dialog, asked(Lifecycle::Terminate, selected.0));
+    assert_eq!(
+        desk.state.dialog,
+        Some(asked(Lifecycle::Terminate, selected.0))
+    );
     desk.keys(ESC);
     assert_eq!(
         desk.keys("w"),
@@ -88,7 +91,7 @@ fn what_is_not_ours_is_not_asked_about_but_refused_by_the_engine() {
     assert_eq!(desk.keys("x"), command(None, Op::Terminate(RowId(1))));
     assert_eq!(desk.keys("r"), command(None, Op::Restart(RowId(1))));
     assert_eq!(desk.keys("X"), []);
-    assert_eq!(desk.state.dialog, asked(Lifecycle::Close, 1));
+    assert_eq!(desk.state.dialog, Some(asked(Lifecycle::Close, 1)));
 }
 
 #[test]
