@@ -275,7 +275,7 @@ async fn every_key_wakes_the_loop() {
     };
     asked(|m| matches!(m, ToEngine::Interest(_))).await;
     for _ in 0..5 {
-        keys.press('r');
+        keys.press('W');
         asked(|m| matches!(m, ToEngine::Command(_))).await;
     }
     ui.abort();
