@@ -137,7 +137,7 @@ impl Played {
         match effect {
             Effect::Start(run, _) => {
                 let prepared = Prepared {
-                    policy: Arc::new(Debugpy::default()),
+                    policy: Arc::new(Debugpy),
                     adapter: "debugpy".to_owned(),
                     name: "main.py".to_owned(),
                     program: Some("/p/main.py".to_owned()),

@@ -146,8 +146,14 @@ fn served(tree: &Tree) -> BTreeSet<Asker> {
         .values()
         .filter_map(super::ending::Ending::asker);
     let shutdowns = tree.shutdowns.iter().copied();
-    let examinations = tree.examinations.values().map(|e| e.asker());
-    let partings = tree.partings.iter().filter_map(|p| p.asker());
+    let examinations = tree
+        .examinations
+        .values()
+        .map(super::attach::Examination::asker);
+    let partings = tree
+        .partings
+        .iter()
+        .filter_map(super::parting::Parting::asker);
     let adopters = tree.rows.values().filter_map(|row| row.adopter);
     lanes
         .chain(waits)
@@ -186,13 +192,13 @@ fn forest(tree: &Tree, start: RowId) -> Result<(), String> {
     let mut at = (start, data.view.parent);
     for _ in 0..=tree.rows.len() {
         let Some(above) = at.1 else {
-            return match root == at.0 {
-                true => Ok(()),
-                false => Err(format!(
-                    "{} is above {start}, has no parent and is no root",
-                    at.0
-                )),
-            };
+            if root == at.0 {
+                return Ok(());
+            }
+            let top = at.0;
+            return Err(format!(
+                "{top} is above {start}, has no parent and is no root"
+            ));
         };
         let Some(data) = tree.rows.get(&above) else {
             return Err(format!("{start} hangs on {above}, which is gone"));

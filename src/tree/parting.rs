@@ -89,6 +89,14 @@ impl Tree {
 
     /// Finishes every parting whose sessions have all left.
     pub(super) fn partings_advance(&mut self) {
+        let under_way: Vec<Run> = self.partings.iter().map(|parting| parting.run).collect();
+        for run in under_way {
+            let parked = |data: &super::row::RowData| data.view.root == run.root && data.releasing;
+            // Children go first, also those that are only now let go.
+            if !self.rows.values().any(parked) {
+                self.leave_ended(run);
+            }
+        }
         let left = |tree: &Self, run: Run| {
             let open = tree.connections.values().any(|data| data.run == run);
             let parked = |data: &super::row::RowData| data.view.root == run.root && data.releasing;
@@ -230,7 +238,6 @@ impl Tree {
             self.effect(Effect::LetLive(run, rows));
         }
         self.dirty = true;
-        self.leave_ended(run);
         released
     }
 
