@@ -56,10 +56,12 @@ impl Front {
             settings_python: None,
             keeper: Some(scene.binary.clone()),
             sole: false,
+            record: None,
             idle: None,
             workspace: None,
             maps: Vec::new(),
             raw_output: None,
+            record: None,
         };
         let engine = Engine::start(config).unwrap();
         let (to_engine, from_engine) = engine.connect();
