@@ -131,6 +131,8 @@ struct TreeData {
     surveying: bool,
     /// Where its processes run.
     place: whereabouts::Place,
+    /// The root as it was before it was attached to.
+    seen: Option<Seen>,
     /// Reports that came before that was known.
     held: Vec<adoption::Reported>,
     /// Processes that a scan has seen once.

@@ -61,7 +61,6 @@ impl Front {
             workspace: None,
             maps: Vec::new(),
             raw_output: None,
-            record: None,
         };
         let engine = Engine::start(config).unwrap();
         let (to_engine, from_engine) = engine.connect();

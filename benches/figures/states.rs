@@ -66,7 +66,7 @@ impl Played {
             python: None,
             stdio: Stdio::Pipes,
             just_my_code: true,
-            exceptions: Vec::new(),
+            exceptions: None,
             stop_on_entry: false,
             stop_the_world: false,
             max_children: 0,

@@ -36,4 +36,37 @@ def attach(setup):
     earlier = pydevd.get_global_debugger()
     if earlier is not None:
         earlier.dispose_and_kill_all_pydevd_threads(wait=False)
-    debugpy.connect(setup["address"], access_token=setup["adapter_access_token"])
+    connect(setup["address"], setup["adapter_access_token"])
+
+
+def connect(address, token):
+    """As debugpy.connect, but the program does not stand still until a client has come: it would do
+    so for ever when that one dies or thinks better of it."""
+    import io
+
+    import debugpy
+    import pydevd
+    from _pydev_bundle import pydev_log, pydev_monkey
+
+    settrace = pydevd.settrace
+
+    def going_on(*args, **options):
+        options["wait_for_ready_to_run"] = False
+        return settrace(*args, **options)
+
+    # pydevd asks this before it has a child connect to the adapter. One that finds none there ends
+    # at once, so that without a debugger children are left alone.
+    own = getattr(pydev_monkey, "_daptree_own", pydev_monkey._get_apply_arg_patching)
+    pydev_monkey._daptree_own = own
+    pydev_monkey._get_apply_arg_patching = (
+        lambda: pydevd.get_global_debugger() is not None and own()
+    )
+    pydevd.settrace = going_on
+    try:
+        with pydev_log.log_context(0, io.StringIO()):
+            debugpy.connect(address, access_token=token)
+    except Exception:
+        # The adapter is gone already. That is nothing to the program.
+        pydev_monkey._get_apply_arg_patching = lambda: False
+    finally:
+        pydevd.settrace = settrace

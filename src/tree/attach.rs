@@ -87,6 +87,9 @@ impl Tree {
                 row.process = Some(seen.process);
                 row.command.clone_from(&seen.command);
             });
+            if let Some(tree) = self.trees.get_mut(&root) {
+                tree.seen = Some(seen.clone());
+            }
             self.watch(root, seen.process);
         }
         root

@@ -51,6 +51,7 @@ impl Tree {
             rows_dropped: 0,
             surveying: false,
             place: super::whereabouts::Place::default(),
+            seen: None,
             held: Vec::new(),
             fresh: BTreeSet::new(),
             scanning: false,

@@ -3,6 +3,7 @@
 
 use super::ending::Then;
 use super::requests::{ANSWER, Asked};
+use super::whereabouts::Place;
 use super::{Asker, ConnectionId, ConnectionRole, Effect, Run, Tree};
 use daptree_model::{Answer, End, EndStatus, EngineError, ProcessKey, RowId, RowState, TreeState};
 use serde_json::json;
@@ -134,6 +135,17 @@ impl Tree {
         self.shutdown_advance(&[]);
     }
 
+    /// A program that has just connected stands still until its session is set up: it is not to be
+    /// left so.
+    fn go_on_before(&mut self, run: Run, connection: ConnectionId) {
+        let unknown = self
+            .tree_of(run)
+            .is_some_and(|tree| tree.place == Place::Unknown);
+        if unknown && self.phase(connection) == Some(super::Phase::Configuring) {
+            self.configuration_done(connection);
+        }
+    }
+
     /// Has the children that a process starts from now on run without the debugger: the adapter
     /// that they would connect to ends.
     fn stop_following(&mut self, run: Run, connection: ConnectionId) {
@@ -189,6 +201,7 @@ impl Tree {
                 self.adopt_to_release(id);
             } else {
                 if let Some(connection) = connection {
+                    self.go_on_before(run, connection);
                     self.stop_following(run, connection);
                     self.leave(connection, false);
                 }

@@ -44,8 +44,16 @@ impl Tree {
         let Some(policy) = tree.policy.clone() else {
             return false;
         };
+        let seen = tree.seen.take();
         let expression = policy.whereabouts_expression();
         let arguments = json!({ "expression": expression, "context": "repl" });
+        if let Some(seen) = seen {
+            // It was looked at before it was attached to; the expression has more to do.
+            let (what, limit) = (Asked::Nothing, LOCATION);
+            self.ask(connection, "evaluate", arguments, what, limit, None);
+            self.located(run, Some(&seen));
+            return true;
+        }
         let what = Asked::Whereabouts;
         self.ask(connection, "evaluate", arguments, what, LOCATION, None);
         true

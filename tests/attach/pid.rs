@@ -2,7 +2,7 @@
 
 use crate::target::Target;
 use crate::{attach, closed, scene};
-use daptree_model::{Answer, AttachTarget, Follow, Op, ReadOp, Refusal, RowState};
+use daptree_model::{Answer, AttachTarget, Follow, Op, ReadOp, Refusal, RowState, TreeState};
 use daptree_testing::{Front, process};
 
 /// Says so, and skips, where there is no gdb.
@@ -95,6 +95,29 @@ fn a_detach_leaves_a_program_that_can_be_attached_to_again() {
         2,
         "more than its own words: {output}"
     );
+}
+
+#[test]
+fn closing_it_while_the_debugger_is_on_its_way_harms_nothing() {
+    if no_gdb() {
+        return;
+    }
+    for moment in ["looking for", "putting"] {
+        let scene = scene();
+        let target = Target::start(&scene, &["beat.py", "0"]);
+        target.until("beats", 1);
+        let mut front = Front::start(&scene);
+        let pid = target.pid();
+        let root = attach(&mut front, &scene, AttachTarget::Process { pid }, &[]);
+        front.until(moment, |snapshot| match &snapshot.trees[0].state {
+            TreeState::Preparing(text) => text.starts_with(moment),
+            other => panic!("{other:?} before it was {moment}"),
+        });
+        assert_eq!(front.command(Op::Close(root)), Ok(closed(0)));
+        drop(front);
+        target.end();
+        target.finish("ended with []");
+    }
 }
 
 #[test]
