@@ -1,7 +1,7 @@
 //! Which exceptions stop when nobody chose any, and what a stop says of what led to it.
 
 use crate::{run_through, scene};
-use daptree_model::{Cause, Op};
+use daptree_model::{Answer, Cause, Op};
 use daptree_testing::Front;
 
 const TESTS: &str = "import pytest, unittest\n\n\ndef look(key):\n    try:\n        return {}[key]\n\
@@ -83,27 +83,33 @@ fn the_workers_of_a_test_run_stop_too_and_other_programs_do_not() {
 }
 
 #[test]
-fn filters_that_are_chosen_reach_a_program_that_runs() {
+fn filters_that_are_chosen_reach_a_program_that_is_under_way() {
     let scene = scene();
     scene.write(
         "tries.py",
-        "import os, time\nwhile not os.path.exists('go'):\n    time.sleep(0.01)\n\
-         try:\n    int('x')  # raises here\nexcept ValueError:\n    print('handled')\n",
+        "first = 1  # first\ntry:\n    int('x')  # raises here\nexcept ValueError:\n\
+         \x20   print('handled')\n",
     );
     let mut front = Front::start(&scene);
-    let root = front.launch(&["python", "tries.py"], &[]);
-    front.until("it runs", |snapshot| {
-        !snapshot.rows[&root].exception_filters.is_empty()
-            && snapshot.rows[&root].state == daptree_model::RowState::Running
-    });
-    front
-        .command(Op::SetExceptionFilters(vec!["raised".to_owned()]))
-        .unwrap();
-    scene.write("go", "");
+    let root = front.launch(&["python", "tries.py"], &[("tries.py", "# first")]);
     front.until_paused(1);
-    let raised = front.row(root).stopped.clone().unwrap().exception.unwrap();
-    assert_eq!(raised.type_name, "ValueError");
-    assert_eq!(raised.chain, []);
+    let filters = vec!["raised".to_owned()];
+    assert_eq!(
+        front.command(Op::SetExceptionFilters(filters.clone())),
+        Ok(Answer::Told(1))
+    );
+    front.go_on(root);
+    let snapshot = front.until("the exception", |snapshot| {
+        let row = &snapshot.rows[&root];
+        row.is_paused() && row.stop.0 == 2
+    });
+    let row = &snapshot.rows[&root];
+    assert_eq!(row.filters_on, filters);
+    let raised = row.stopped.as_ref().unwrap().exception.as_ref().unwrap();
+    assert_eq!(
+        (raised.type_name.as_str(), raised.chain.len()),
+        ("ValueError", 0)
+    );
     front.go_on(root);
     front.until_output("handled");
 }

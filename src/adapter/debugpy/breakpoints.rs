@@ -118,6 +118,7 @@ pub(super) fn loaded_in(value: &str) -> Option<Vec<Found>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fmt::Write as _;
 
     fn told(condition: Option<&str>, hit: Option<&str>, name: Option<&str>) -> Option<Conditions> {
         let spec = BreakpointSpec {
@@ -178,7 +179,10 @@ mod tests {
     #[test]
     fn answers_are_read_and_nonsense_is_not() {
         let text = r#"[["/p/a.py","loaded",""],["/p/b.py","copy","/q/b.py"]]"#;
-        let hex: String = text.bytes().map(|byte| format!("{byte:02x}")).collect();
+        let mut hex = String::new();
+        for byte in text.bytes() {
+            write!(hex, "{byte:02x}").unwrap();
+        }
         let all = loaded_in(&format!("'{hex}'")).unwrap();
         assert_eq!(all[1].how, LoadedAs::Copy("/q/b.py".to_owned()));
         for nonsense in ["", "''", "'5b5'", "'zz'", "None", "'7b7d'"] {

@@ -6,6 +6,7 @@ use crate::dap::message::{Event as DapEvent, Message, Request, Response};
 use crate::tree::{ConnectionId, Input};
 use daptree_model::{EndStatus, RowId};
 use serde_json::{Value, json};
+use std::fmt::Write as _;
 
 impl Bench {
     /// An event on a connection.
@@ -160,7 +161,10 @@ impl Bench {
                     .map(|(path, (how, other))| json!([path, how, other]))
                     .collect();
                 let text = json!(all).to_string();
-                let hex: String = text.bytes().map(|byte| format!("{byte:02x}")).collect();
+                let mut hex = String::new();
+                for byte in text.bytes() {
+                    write!(hex, "{byte:02x}").unwrap();
+                }
                 json!({ "result": format!("'{hex}'") })
             }
             "evaluate" if request_holds(&arguments, "boot_id") => {
