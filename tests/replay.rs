@@ -32,12 +32,16 @@ fn panes(screen: &Screen) -> Vec<String> {
     let (rows, columns) = screen.size();
     let cell = |row, column| {
         let cell = screen.cell(row, column).unwrap();
-        let (letter, bold) = (cell.contents(), cell.bold());
-        format!(
-            "{letter:?} {:?} {:?} {bold}",
-            cell.fgcolor(),
-            cell.bgcolor()
-        )
+        match cell.contents() {
+            // Written or not, a blank has nothing but its background.
+            "" | " " => format!("{:?}", cell.bgcolor()),
+            letter => format!(
+                "{letter:?} {:?} {:?} {}",
+                cell.fgcolor(),
+                cell.bgcolor(),
+                cell.bold()
+            ),
+        }
     };
     (0..rows - STATUS)
         .flat_map(|row| (0..columns).map(move |column| (row, column)))

@@ -346,7 +346,10 @@ impl Stage {
         let row = snapshot.rows.get(&looked_at.row);
         let shown = snapshot.inspects.get(&looked_at.row);
         match (row, shown) {
-            (Some(row), Some(shown)) => row.is_paused() && row.stop == shown.stop,
+            (Some(row), Some(shown)) => {
+                // They come level by level: the variables last.
+                row.is_paused() && row.stop == shown.stop && !shown.pages.is_empty()
+            }
             _ => false,
         }
     }

@@ -188,6 +188,7 @@ impl Tree {
         for id in self.subtree(row).into_iter().rev() {
             self.answer_adopter(id, Err(EngineError::Cancelled));
             let Some(data) = self.rows.get(&id).filter(|data| data.is_live()) else {
+                self.leave_ended(id);
                 continue;
             };
             let (connection, process) = (data.connection, data.view.process);
@@ -241,12 +242,12 @@ impl Tree {
         released
     }
 
-    /// Leaves the sessions that outlived their processes: a root's stays open for its children.
-    fn leave_ended(&mut self, run: Run) {
+    /// Leaves the session that outlived its process: a root's stays open for its children.
+    fn leave_ended(&mut self, row: RowId) {
         let over: Vec<ConnectionId> = self
             .connections
             .iter()
-            .filter(|(_, data)| data.run == run && data.role == ConnectionRole::Session)
+            .filter(|(_, data)| data.row == row && data.role == ConnectionRole::Session)
             .map(|(connection, _)| *connection)
             .collect();
         for connection in over {

@@ -2,7 +2,7 @@
 
 use super::harness::{Bench, ROOT_PID, request};
 use crate::tree::{Effect, Input};
-use daptree_model::{Answer, EngineError, Op, RowId, RowState, TreeState};
+use daptree_model::{Answer, EndStatus, EngineError, Op, RowId, RowState, TreeState};
 use serde_json::json;
 
 #[test]
@@ -208,4 +208,20 @@ fn a_shutdown_during_a_restart_does_not_start_it_again() {
     assert_eq!(bench.state(root), TreeState::Ended);
     assert_eq!(bench.reply(restart), Some(Err(EngineError::Cancelled)));
     assert!(matches!(bench.reply(id), Some(Ok(_))));
+}
+
+#[test]
+fn a_session_that_outlived_its_process_is_left_before_those_above_it() {
+    let (mut bench, root) = Bench::launched();
+    let child = bench.report(root, 200);
+    let below = bench.report(child, 300);
+    let order = [below, child, root].map(|row| bench.connection(row));
+    bench.end(200, EndStatus::Exited(0));
+    assert_eq!(bench.row(child).state, RowState::Ended);
+    bench.forget();
+    bench.command(Op::Detach(root)).unwrap();
+    let left = bench.sent.iter();
+    let left = left.filter(|(_, request)| request.command == "disconnect");
+    let left: Vec<_> = left.map(|(connection, _)| *connection).collect();
+    assert_eq!(left, order);
 }
