@@ -56,6 +56,7 @@ impl Front {
             settings_python: None,
             keeper: Some(scene.binary.clone()),
             sole: false,
+            record: None,
             idle: None,
             workspace: None,
             maps: Vec::new(),

@@ -182,7 +182,10 @@ fn frame(size: (u16, u16), go: impl Fn(&mut Player)) -> String {
     let buffer = front.frame();
     let (width, cells) = (usize::from(size.0), buffer.content());
     let lines = cells.chunks(width).map(|line| {
-        let text: String = line.iter().map(|cell| cell.symbol()).collect();
+        let mut text = String::new();
+        for cell in line {
+            text.push_str(cell.symbol());
+        }
         text.trim_end().to_owned() + "\n"
     });
     lines.collect()

@@ -453,7 +453,10 @@ fn a_session_is_ended_after_a_question_and_the_rest_goes_on() {
     terminal.press("1gX");
     terminal.until_shown(&["ended, the rows go"]);
     terminal.press("\r");
-    terminal.until_shown(&["every tree was closed", "was ended with 2 sessions below it"]);
+    terminal.until_shown(&[
+        "every tree was closed",
+        "was ended with 2 sessions below it",
+    ]);
     terminal.press("q");
     terminal.leave();
     scene.assert_nothing_left(LEFT);

@@ -94,7 +94,9 @@ impl Tree {
             let parked = |data: &super::row::RowData| data.view.root == run.root && data.releasing;
             // Children go first, also those that are only now let go.
             if !self.rows.values().any(parked) {
-                self.leave_ended(run);
+                for id in self.subtree(run.root).into_iter().rev() {
+                    self.leave_ended(id);
+                }
             }
         }
         let left = |tree: &Self, run: Run| {
@@ -188,7 +190,9 @@ impl Tree {
         for id in self.subtree(row).into_iter().rev() {
             self.answer_adopter(id, Err(EngineError::Cancelled));
             let Some(data) = self.rows.get(&id).filter(|data| data.is_live()) else {
-                self.leave_ended(id);
+                if !self.is_attach_root(row) {
+                    self.leave_ended(id);
+                }
                 continue;
             };
             let (connection, process) = (data.connection, data.view.process);

@@ -222,7 +222,7 @@ mod tests {
         let told = words("python -m pytest --timeout 5 --timeout-disable-debugger-detection");
         let quiet = words("python -m pytest --timeout 5");
         let worker = words("python -c import");
-        assert_eq!(over(&told, None).unwrap().limit, 5.0);
+        assert!((over(&told, None).unwrap().limit - 5.0).abs() < f64::EPSILON);
         assert_eq!(over(&worker, Some(&told)).unwrap().name, "pytest-timeout");
         assert_eq!(over(&quiet, None), None);
         assert_eq!(over(&worker, Some(&quiet)), None);

@@ -161,7 +161,7 @@ fn cut_off_anywhere_it_plays_up_to_the_cut() {
     let all = states(&mut Player::new(whole.clone()));
     while whole.entries.pop().is_some() {
         let mut player = Player::new(whole.clone());
-        if whole.entries.len() % 16 == 0 {
+        if whole.entries.len().is_multiple_of(16) {
             while player.step() {}
             // What was published after the last input may be cut off too.
             let revision = player.snapshot().revision;

@@ -339,7 +339,7 @@ fn the_last_stop_can_be_read_after_the_end_and_nothing_more() {
     bench.stop(child, "breakpoint", "/p/main.py", 5);
     // Nobody looks at it; it stands long enough to be kept.
     bench.pass(150);
-    assert!(bench.tree.snapshot().inspects.get(&child).is_none());
+    assert!(!bench.tree.snapshot().inspects.contains_key(&child));
     bench.end(200, EndStatus::Signaled(9));
     let snapshot = bench.tree.snapshot();
     let kept = snapshot.inspects.get(&child).unwrap();

@@ -48,7 +48,7 @@ fn whatever_happens_the_tree_keeps_its_word() {
             Err(broken) => panic!("{broken}\nreplay it with DAPTREE_SIM_SEED={seed}"),
         }
         let made = seed + 1 - first;
-        if made % TELL == 0 || made == runs {
+        if made.is_multiple_of(TELL) || made == runs {
             let a_minute = made as f64 * 60.0 / began.elapsed().as_secs_f64();
             println!("{made} runs from seed {first}, {a_minute:.0} a minute: {total}");
         }
@@ -171,7 +171,7 @@ impl Simulation {
     /// The world of a seed, and how long it lasts, in ms.
     fn new(seed: u64, told: bool) -> (Self, u64) {
         let mut random = Random::new(seed);
-        let large = seed % LARGE == 0;
+        let large = seed.is_multiple_of(LARGE);
         let length = random.between(200, if large { 6_000 } else { 12_000 });
         let simulation = Self {
             tree: Tree::new(),
