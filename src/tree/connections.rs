@@ -3,7 +3,7 @@
 
 use super::children::NAMES;
 use super::requests::Asked;
-use super::row::Hold;
+use super::row::{Hold, RowData};
 use super::timers::Timer;
 use super::{Connection, ConnectionId, ConnectionRole, Effect, Phase, Run, Tree};
 use daptree_model::{Follow, RowId, RowState};
@@ -91,7 +91,9 @@ impl Tree {
                 .get(&run.root)
                 .is_some_and(|tree| tree.origin.stop_on_entry());
         let held = stops && row != run.root && self.is_born_held(row);
-        if entry || held {
+        // One that has ended meanwhile stops nowhere any more.
+        let live = self.rows.get(&row).is_some_and(RowData::is_live);
+        if live && (entry || held) {
             // An attach has no stop at entry: a pause that is asked for before the program runs
             // is one.
             if let Some(data) = self.rows.get_mut(&row) {

@@ -486,3 +486,15 @@ fn the_invariant_sees_who_is_left_behind() {
     let broken = invariants::check(&bench.tree).unwrap_err();
     assert!(broken.contains("runs while the world"), "{broken}");
 }
+
+#[test]
+fn a_child_that_ended_before_its_session_was_set_up_is_not_held() {
+    let (mut bench, rows) = stands();
+    bench.silent.insert("attach");
+    let child = bench.report(rows[0], 210);
+    let connection = bench.connection(child);
+    bench.end(210, EndStatus::Exited(0));
+    bench.say(connection, "initialized", serde_json::json!({}));
+    assert_eq!(look(&bench, child), (RowState::Ended, false, false));
+    assert_eq!(bench.count("pause"), 0);
+}
