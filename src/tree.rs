@@ -400,18 +400,25 @@ impl Tree {
 
     /// A row and all rows below it, in pre-order.
     fn subtree(&self, top: RowId) -> Vec<RowId> {
-        let mut children: BTreeMap<RowId, Vec<RowId>> = BTreeMap::new();
-        for (id, data) in &self.rows {
-            if let Some(parent) = data.view.parent {
-                children.entry(parent).or_default().push(*id);
-            }
-        }
+        // One list sorted by parent: this is asked at almost every input.
+        let child = |(id, data): (&RowId, &RowData)| Some((data.view.parent?, *id));
+        let mut children: Vec<(RowId, RowId)> = self.rows.iter().filter_map(child).collect();
+        children.sort_unstable();
         let (mut out, mut stack) = (Vec::new(), vec![top]);
         while let Some(id) = stack.pop() {
             if self.rows.contains_key(&id) {
                 out.push(id);
             }
-            stack.extend(children.get(&id).into_iter().flatten().rev());
+            let from = children.partition_point(|(parent, _)| *parent < id);
+            let below = children
+                .iter()
+                .skip(from)
+                .take_while(|(parent, _)| *parent == id);
+            let at = stack.len();
+            stack.extend(below.map(|(_, child)| *child));
+            if let Some(below) = stack.get_mut(at..) {
+                below.reverse();
+            }
         }
         out
     }

@@ -19,15 +19,22 @@ struct Adoption {
     reports: u32,
     /// How often its adoption, or its release, was begun.
     begun: u32,
-    /// One is under way.
+}
+
+/// What is known of a row.
+#[derive(Clone, Copy, Debug, Default)]
+struct Known {
+    stop: u32,
+    parent: Option<RowId>,
+    /// Its adoption, or its release, is under way.
     open: bool,
 }
 
 /// The books of a run.
 #[derive(Debug, Default)]
 pub struct Books {
-    stops: BTreeMap<RowId, u32>,
-    parents: BTreeMap<RowId, Option<RowId>>,
+    /// By the number of the row.
+    rows: Vec<Known>,
     connections: BTreeMap<ConnectionId, RowId>,
     /// The world's mark of each stop that was shown.
     marks: BTreeMap<(RowId, StopNumber), String>,
@@ -147,22 +154,24 @@ impl Books {
     /// The step is over.
     pub fn check(&mut self, tree: &Tree) -> Result<(), String> {
         self.order()?;
+        self.rows
+            .resize(tree.last_row as usize + 1, Known::default());
         for (id, data) in &tree.rows {
             let view = &data.view;
-            let known = self.stops.entry(*id).or_default();
-            if view.stop.0 < *known {
-                return Err(format!("{id} goes back from stop {known}"));
+            let known = &mut self.rows[id.0 as usize];
+            if view.stop.0 < known.stop {
+                return Err(format!("{id} goes back from stop {}", known.stop));
             }
-            *known = view.stop.0;
-            self.parents.insert(*id, view.parent);
+            (known.stop, known.parent) = (view.stop.0, view.parent);
             if let Some(stopped) = &view.stopped {
                 of_one_stop(*id, view.stop, stopped)?;
             }
-            if let Some(process) = view.process {
+            let open = data.adopt_by.is_some();
+            let was_open = std::mem::replace(&mut known.open, open);
+            let begun = open && !was_open;
+            if let Some(process) = view.process.filter(|_| begun) {
                 let adoption = self.adoptions.entry(process).or_default();
-                let open = data.adopt_by.is_some();
-                adoption.begun += u32::from(open && !adoption.open);
-                adoption.open = open;
+                adoption.begun += 1;
                 if adoption.begun > adoption.reports {
                     return Err(format!(
                         "{id} was reported {} times and is adopted or released the {}th time",
@@ -192,16 +201,20 @@ impl Books {
     fn order(&self) -> Result<(), String> {
         for (at, above) in self.left.iter().enumerate() {
             for later in self.left.iter().skip(at + 1) {
-                let mut parent = self.parents.get(later).copied().flatten();
+                let mut parent = self.parent(*later);
                 while let Some(id) = parent {
                     if id == *above {
                         return Err(format!("{above} is left before {later}, which is below it"));
                     }
-                    parent = self.parents.get(&id).copied().flatten();
+                    parent = self.parent(id);
                 }
             }
         }
         Ok(())
+    }
+
+    fn parent(&self, row: RowId) -> Option<RowId> {
+        self.rows.get(row.0 as usize)?.parent
     }
 
     /// What front ends are shown of a stop is of that stop.
