@@ -4,9 +4,11 @@
 
 The adapter writes small packets and its peers delay their acknowledgements: each round
 trip to a debuggee waits about 40 ms. TCP_NODELAY and, where the system has it,
-TCP_QUICKACK on the sockets of this one process bring that to 1 or 2 ms. Nothing else
-changes: what the adapter starts does not inherit it, and when a step here fails the
-adapter runs as it came. Where DAPTREE_INJECTOR names a folder, debugpy is put into running
+TCP_QUICKACK on the sockets of this one process bring that to 1 or 2 ms. What the adapter
+starts does not inherit it, and when a step here fails the adapter runs as it came. An
+answer for a client that has left is dropped: as it comes, the adapter ends by an evaluation
+that is not answered yet when its client leaves, and every session of the tree with it.
+Where DAPTREE_INJECTOR names a folder, debugpy is put into running
 processes by the scripts in there.
 """
 import os
@@ -93,6 +95,20 @@ def inject_quietly(parent):
     servers.subprocess.Popen = popen
 
 
+def outlive_clients():
+    from debugpy.common import messaging
+
+    respond = messaging.Request.respond
+
+    def respond_to_whoever_is_there(self, body):
+        try:
+            respond(self, body)
+        except messaging.NoMoreMessages:
+            pass
+
+    messaging.Request.respond = respond_to_whoever_is_there
+
+
 def main():
     parent = sys.argv.pop(1)
     script = parent + "/debugpy/adapter/__main__.py"
@@ -109,10 +125,11 @@ def main():
     del sys.path[0]
     import debugpy.adapter
 
-    try:
-        inject_quietly(parent)
-    except Exception:
-        pass
+    for step in (outlive_clients, lambda: inject_quietly(parent)):
+        try:
+            step()
+        except Exception:
+            pass
     with open(script, "rb") as file:
         code = compile(file.read(), script, "exec")
     names = sys.modules["__main__"].__dict__

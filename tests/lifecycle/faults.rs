@@ -2,7 +2,7 @@
 //! nothing stays parked.
 
 use crate::{below, closed, code, say, scene};
-use daptree_model::{EndStatus, Event, Op, RowId, RowState, Stdio};
+use daptree_model::{EndStatus, Event, Op, ReadOp, RowId, RowState, Stdio, StopNumber};
 use daptree_testing::{Front, PATIENCE, Scene, process};
 use rustix::process::Signal;
 use std::time::Instant;
@@ -91,6 +91,32 @@ fn an_adapter_that_is_killed_fails_its_sessions_and_the_program_runs_on() {
         let end = front.row(child).end.clone().unwrap();
         assert_eq!((end.status, end.cause), (EndStatus::Exited(3), None));
     }
+}
+
+/// debugpy's adapter ends by an answer that it has for a client which left; ours does not.
+#[test]
+fn an_evaluation_under_way_when_its_child_is_closed_costs_nobody_else() {
+    let scene = scene();
+    let mut front = Front::start(&scene);
+    let words = ["python", "descend.py", "1", "2"];
+    let root = front.launch(&words, &[("descend.py", "# bottom")]);
+    let [first, second] = front.until_paused(2)[..] else {
+        unreachable!("two were waited for")
+    };
+    let read = front.begin_read(ReadOp::Evaluate {
+        row: first,
+        stop: Some(StopNumber(1)),
+        frame: None,
+        expression: "__import__('time').sleep(100)".to_owned(),
+        context: "repl".to_owned(),
+    });
+    assert_eq!(front.command(Op::Close(first)), Ok(closed(0)));
+    assert!(front.answer(read).is_err());
+    front.go_on(second);
+    assert_eq!(code(&front.until_ended(second)), Some(3));
+    assert_eq!(front.wait(root).state, RowState::Ended);
+    let snapshot = front.snapshot();
+    assert!(snapshot.notices.is_empty(), "{:?}", snapshot.notices);
 }
 
 #[test]

@@ -175,10 +175,16 @@ impl<'a> Front<'a> {
 
     /// Reads something and gives the answer.
     pub fn read(&mut self, what: ReadOp) -> Result<Answer, EngineError> {
-        let id = self.next_id();
-        self.tell(ToEngine::Read(Read { id, what }));
+        let id = self.begin_read(what);
         // No state follows what changes nothing.
         self.reply(id)
+    }
+
+    /// Asks for a read; [`Front::answer`] waits for its answer.
+    pub fn begin_read(&self, what: ReadOp) -> CommandId {
+        let id = self.next_id();
+        self.tell(ToEngine::Read(Read { id, what }));
+        id
     }
 
     /// Tells the engine something that is not answered.
