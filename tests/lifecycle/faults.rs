@@ -128,7 +128,12 @@ fn connections_that_are_cut_fail_their_sessions_and_the_program_runs_on() {
         eprintln!("not tried: `ss -K` is not allowed here");
         return;
     }
-    assert_eq!(front.wait(root).state, RowState::Failed);
+    // It has not far to run, and may have ended since.
+    let state = front.wait(root).state;
+    assert!(
+        matches!(state, RowState::Failed | RowState::Ended),
+        "{state:?}"
+    );
     assert_eq!(tree_end(&mut front), (EndStatus::Exited(3), Vec::new()));
     // Nobody stood at the end: it ran on from its stop.
     let end = front.row(child).end.clone().unwrap();

@@ -427,8 +427,20 @@ impl io::Write for Log {
     }
 }
 
+/// Whoever meets a log line first settles for the whole process whether anybody wants it: this has
+/// a process of its own.
 #[tokio::test]
 async fn frames_are_logged_with_name_direction_and_bound() {
+    const ALONE: &str = "DAPTREE_TEST_ALONE";
+    if std::env::var_os(ALONE).is_none() {
+        let name = "engine::connection::tests::frames_are_logged_with_name_direction_and_bound";
+        let mut again = tokio::process::Command::new(std::env::current_exe().unwrap());
+        again.args([name, "--exact"]).env(ALONE, "1");
+        let ran = within(again.output()).await.unwrap();
+        let said = String::from_utf8_lossy(&ran.stdout);
+        assert!(ran.status.success() && said.contains("1 passed"), "{said}");
+        return;
+    }
     let log = Log::default();
     let writer = log.clone();
     let subscriber = tracing_subscriber::fmt()
@@ -438,9 +450,6 @@ async fn frames_are_logged_with_name_direction_and_bound() {
         .finish();
     let _scope = tracing::subscriber::set_default(subscriber);
     let mut pair = Pair::open().await;
-    // Another test that meets a log line for the first time just now may have settled, without
-    // this subscriber, that nobody wants it.
-    tracing::callsite::rebuild_interest_cache();
     let body = json!({"output": "ö".repeat(LOGGED)});
     let oversized = encode(&Event::new(1, "output", Some(body))).unwrap();
     assert!(pair.connection.send(request(8)));
