@@ -357,6 +357,9 @@ impl Tree {
             };
         }
         self.rows.insert(id, RowData::new(row));
+        if let Some(above) = parent.and_then(|id| self.rows.get_mut(&id)) {
+            above.below.push(id);
+        }
         self.touch(id);
         self.dirty = true;
         id
@@ -400,24 +403,11 @@ impl Tree {
 
     /// A row and all rows below it, in pre-order.
     fn subtree(&self, top: RowId) -> Vec<RowId> {
-        // One list sorted by parent: this is asked at almost every input.
-        let child = |(id, data): (&RowId, &RowData)| Some((data.view.parent?, *id));
-        let mut children: Vec<(RowId, RowId)> = self.rows.iter().filter_map(child).collect();
-        children.sort_unstable();
         let (mut out, mut stack) = (Vec::new(), vec![top]);
         while let Some(id) = stack.pop() {
-            if self.rows.contains_key(&id) {
+            if let Some(data) = self.rows.get(&id) {
                 out.push(id);
-            }
-            let from = children.partition_point(|(parent, _)| *parent < id);
-            let below = children
-                .iter()
-                .skip(from)
-                .take_while(|(parent, _)| *parent == id);
-            let at = stack.len();
-            stack.extend(below.map(|(_, child)| *child));
-            if let Some(below) = stack.get_mut(at..) {
-                below.reverse();
+                stack.extend(data.below.iter().rev());
             }
         }
         out

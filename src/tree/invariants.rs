@@ -44,6 +44,7 @@ pub fn check(tree: &Tree) -> Result<(), String> {
             return Err(format!("{id} stops again at its stop {fetched}"));
         }
     }
+    below(tree)?;
     for (connection, data) in &tree.connections {
         if !tree.rows.contains_key(&data.row) {
             return Err(format!("{connection} serves {}, which is gone", data.row));
@@ -181,6 +182,28 @@ fn standing(tree: &Tree) -> BTreeSet<RowId> {
         }
     }
     standing
+}
+
+/// Each row knows those below it, and no others.
+fn below(tree: &Tree) -> Result<(), String> {
+    let mut known = 0;
+    for (id, data) in &tree.rows {
+        for child in &data.below {
+            let parent = tree.rows.get(child).map(|data| data.view.parent);
+            if parent != Some(Some(*id)) {
+                return Err(format!(
+                    "{child} is said to be below {id} and is gone from there"
+                ));
+            }
+        }
+        known += data.below.len();
+    }
+    let hanging = tree.rows.values().filter(|data| data.view.parent.is_some());
+    if hanging.count() == known {
+        Ok(())
+    } else {
+        Err("a row is not known to the one that it hangs on".to_owned())
+    }
 }
 
 /// Walking up from a row comes to a root of its own tree and never back.

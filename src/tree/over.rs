@@ -283,7 +283,11 @@ impl Tree {
             self.close(connection);
         }
         self.forget_breakpoint_answers(id);
-        self.rows.remove(&id);
+        let gone = self.rows.remove(&id);
+        let above = gone.and_then(|data| data.view.parent);
+        if let Some(above) = above.and_then(|id| self.rows.get_mut(&id)) {
+            above.below.retain(|below| *below != id);
+        }
         self.output.remove(&id);
         self.dirty = true;
     }

@@ -3,7 +3,7 @@
 use super::causes::Fall;
 use super::{Asker, ConnectionId, Millis};
 use crate::adapter::Report;
-use daptree_model::{BreakpointId, Inspect, Row, Stop, StopNumber};
+use daptree_model::{BreakpointId, Inspect, Row, RowId, Stop, StopNumber};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -12,6 +12,8 @@ use std::sync::Arc;
 pub(super) struct RowData {
     /// What front ends see.
     pub view: Arc<Row>,
+    /// The rows whose parent it is, in the order in which they were seen.
+    pub below: Vec<RowId>,
     /// Its session's connection.
     pub connection: Option<ConnectionId>,
     /// The report that it is, or was, adopted by.
@@ -118,6 +120,7 @@ impl RowData {
     pub(super) fn new(view: Row) -> Self {
         Self {
             view: Arc::new(view),
+            below: Vec::new(),
             connection: None,
             report: None,
             adopt_by: None,

@@ -100,6 +100,8 @@ pub struct World {
     silent: BTreeSet<ConnectionId>,
     /// Reports that the core has heard and not answered: connection, number → pid.
     asked: BTreeMap<(ConnectionId, i64), u32>,
+    /// Processes that the core was told of as parked, and maybe others.
+    told: BTreeSet<u32>,
     /// Runs of which every process is to end.
     ending: BTreeSet<Run>,
     seq: i64,
@@ -134,6 +136,7 @@ impl World {
             connections: BTreeMap::new(),
             silent: BTreeSet::new(),
             asked: BTreeMap::new(),
+            told: BTreeSet::new(),
             ending: BTreeSet::new(),
             seq: 0,
             stops: 0,
@@ -279,7 +282,9 @@ impl World {
     pub fn check_parked(&self) -> Result<(), String> {
         // Five seconds for the adoption and three for the release; a slow adapter adds its own.
         let limit = if self.faults.late == 0 { 9_000 } else { 20_000 };
-        for process in self.processes.values() {
+        // Whoever the core was not told of does not wait for it.
+        let told = self.told.iter().filter_map(|pid| self.processes.get(pid));
+        for process in told {
             let since = process.told_at.filter(|_| process.is_stuck());
             if since.is_some_and(|since| since + limit < self.now) {
                 let key = process.seen.process;

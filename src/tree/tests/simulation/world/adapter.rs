@@ -135,6 +135,7 @@ impl World {
                 let now = self.now;
                 if let Some(process) = self.processes.get_mut(&pid).filter(|_| known) {
                     process.told_at = Some(now);
+                    self.told.insert(pid);
                 }
             }
             _ => {}
@@ -248,6 +249,7 @@ impl World {
         };
         let key = process.seen.process;
         process.told_at = None;
+        self.told.remove(&pid);
         if process.state != State::Running {
             let begins = process.state == State::Parked;
             process.state = State::Running;
