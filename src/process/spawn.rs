@@ -311,7 +311,7 @@ mod tests {
             s not in (9, 19) and signal.getsignal(s) == signal.SIG_IGN))\nprint(signal.pthread_sigmask(0, []))";
         // What whoever started us has ignored, as nohup does, stays so; on a terminal of its own
         // a program hears of its end.
-        let mut plain = std::process::Command::new("python3");
+        let mut plain = Command::new("python3");
         let plain = plain.args(["-c", script]).output().unwrap();
         let expected = String::from_utf8(plain.stdout).unwrap();
         assert!(expected.ends_with("SIGPIPE SIGXFSZ\nset()\n"), "{expected}");
