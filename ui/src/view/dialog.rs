@@ -30,7 +30,10 @@ pub(super) fn draw(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
                 vec![],
                 vec![
                     ("e".to_owned(), theme.key),
-                    (" end it and quit    ".to_owned(), theme.text),
+                    (
+                        format!(" {} and quit    ", parting(scene.snapshot)),
+                        theme.text,
+                    ),
                     ("Esc".to_owned(), theme.key),
                     (" cancel".to_owned(), theme.text),
                 ],
@@ -248,6 +251,17 @@ fn messages(state: &UiState, snapshot: &Snapshot, columns: u16) -> Vec<(bool, St
     out
 }
 
+/// What leaving does to the trees that live: what daptree did not start is never ended.
+fn parting(snapshot: &Snapshot) -> &'static str {
+    let live = || snapshot.trees.iter().filter(|tree| tree.state.is_live());
+    let attached = live().filter(|tree| tree.origin == TreeOrigin::Attached);
+    match (attached.count(), live().count()) {
+        (0, _) => "end it",
+        (some, all) if some < all => "end what was started, let the rest go",
+        _ => "let it go",
+    }
+}
+
 fn notices(scene: &Scene<'_>, columns: u16) -> Vec<Line> {
     let styled = |(first, text, is_error)| {
         let (mark, style) = if is_error {
@@ -318,5 +332,23 @@ fn framed(
         pen.fill(' ', theme.text);
         pen.release(1);
         pen.put(&side, theme.rule_focused);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn what_leaving_does_is_said_of_what_lives() {
+        let mut snapshot = fixture::snapshot([]);
+        assert_eq!(parting(&snapshot), "end it");
+        let mut attached = snapshot.trees[0].clone();
+        attached.origin = TreeOrigin::Attached;
+        snapshot.trees.push(attached);
+        assert_eq!(parting(&snapshot), "end what was started, let the rest go");
+        snapshot.trees.remove(0);
+        assert_eq!(parting(&snapshot), "let it go");
     }
 }
