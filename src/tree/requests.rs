@@ -253,8 +253,13 @@ impl Tree {
         let Some(row) = self.connections.get(&connection).map(|data| data.row) else {
             return;
         };
-        let Some(pending) = self.pending.remove(&key) else {
-            tracing::debug!(%connection, seq = response.request_seq, "an answer to nothing was dropped");
+        // One that names another command is none: its number is wrong. Some leave the name out.
+        let names =
+            |pending: &Pending| response.command.is_empty() || response.command == pending.command;
+        let known = self.pending.get(&key).is_some_and(names);
+        let Some(pending) = known.then(|| self.pending.remove(&key)).flatten() else {
+            let (seq, command) = (response.request_seq, &response.command);
+            tracing::debug!(%connection, seq, command, "an answer to nothing was dropped");
             return;
         };
         self.timers

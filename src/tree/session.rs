@@ -114,8 +114,20 @@ impl Tree {
             .and_then(|data| data.connection)
             .is_some_and(|now| now != connection);
         match pending.what {
-            Asked::Breakpoints { .. } | Asked::Name | Asked::Look { .. } | Asked::Pass(_)
+            Asked::Breakpoints { .. }
+            | Asked::Name
+            | Asked::Look { .. }
+            | Asked::Pass(_)
+            | Asked::Arrival { .. }
+            | Asked::Expected { .. }
+            | Asked::Raised { .. }
                 if of_another => {}
+            ref what if of_another && what.is_fetch() => {}
+            // Its stops have the numbers of the new one's.
+            what @ (Asked::Read { .. } | Asked::SetVariable { .. }) if of_another => {
+                let gone = Err(EngineError::Gone(row));
+                self.fetched(row, what, pending.asker, gone);
+            }
             Asked::Initialize => match result {
                 Ok(response) => self.capable(connection, row, response),
                 Err(EngineError::Gone(_)) => {}

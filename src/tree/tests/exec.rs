@@ -2,7 +2,7 @@
 
 use super::harness::{Bench, ROOT_PID, at_line, seen};
 use crate::tree::{Effect, Input};
-use daptree_model::{Follow, Op, RowState};
+use daptree_model::{EngineError, Follow, Op, ReadOp, RowState};
 use serde_json::json;
 
 /// The process runs another program from now on.
@@ -184,4 +184,44 @@ fn a_release_under_way_is_given_up_when_the_process_replaces_itself() {
         (bench.row(child).state, bench.row(child).follow),
         (RowState::Running, Follow::Adopted)
     );
+}
+
+#[test]
+fn the_stack_of_a_stop_before_the_exec_is_not_that_of_the_first_stop_after_it() {
+    let (mut bench, root) = Bench::launched();
+    let child = bench.report(root, 200);
+    bench.forget();
+    // A stop is on its way, and its place is not known yet.
+    bench.silent.insert("stackTrace");
+    bench.stop(child, "breakpoint", "/p/main.py", 3);
+    execs(&mut bench, 200, &["python", "second.py"]);
+    bench.silent.insert("disconnect");
+    bench.report(root, 200);
+    bench.stop(child, "breakpoint", "/p/second.py", 9);
+    let frames = |path: &str, line: u32| {
+        Ok(json!({ "stackFrames": [
+            { "id": 1, "name": "f", "line": line, "source": { "path": path } },
+        ] }))
+    };
+    bench.answer("stackTrace", frames("/p/main.py", 3));
+    assert_eq!(bench.row(child).stopped, None, "that was the old program's");
+    bench.answer("stackTrace", frames("/p/second.py", 9));
+    let stopped = bench.row(child).stopped.clone().unwrap();
+    assert_eq!(stopped.place.unwrap().line, 9);
+}
+
+#[test]
+fn a_read_of_a_stop_before_the_exec_is_not_answered_with_its_values() {
+    let (mut bench, root) = Bench::launched();
+    let child = bench.report(root, 200);
+    bench.stop(child, "breakpoint", "/p/main.py", 3);
+    bench.forget();
+    bench.silent.extend(["threads", "disconnect"]);
+    let id = bench.read(ReadOp::Threads(child));
+    bench.report(root, 200);
+    bench.answer(
+        "threads",
+        Ok(json!({ "threads": [{ "id": 9, "name": "old" }] })),
+    );
+    assert_eq!(bench.reply(id), Some(Err(EngineError::Gone(child))));
 }

@@ -311,3 +311,30 @@ fn what_stood_when_its_adapter_died_ran_on_in_whatever_order_that_is_heard() {
         "{cause}"
     );
 }
+
+#[test]
+fn an_answer_that_names_another_command_is_none() {
+    let (mut bench, root) = Bench::launched();
+    bench.stop(root, "breakpoint", "/p/main.py", 3);
+    bench.forget();
+    bench.silent.insert("continue");
+    let id = bench.ask(Op::Continue(root), None);
+    let (connection, request) = bench.sent.last().unwrap().clone();
+    let answer = |seq, command: &str, success| {
+        let message = json!({
+            "seq": seq, "type": "response", "request_seq": request.seq, "command": command,
+            "success": success, "message": "no",
+        });
+        Input::Dap(connection, Message::try_from(message).unwrap())
+    };
+    bench.feed(answer(900, "stackTrace", false));
+    assert_eq!(
+        bench.row(root).state,
+        RowState::Running,
+        "nothing was refused"
+    );
+    assert_eq!(bench.reply(id), None);
+    // An adapter that leaves the name out is understood.
+    bench.feed(answer(901, "", true));
+    assert_eq!(bench.reply(id), Some(Ok(Answer::Done)));
+}
