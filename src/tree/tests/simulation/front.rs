@@ -6,9 +6,13 @@ use super::random::Random;
 use crate::tree::{Input, Tree};
 use daptree_model::{
     BreakpointId, ClientId, Command, CommandId, Interest, Op, OpenPath, Read, ReadOp, RowId,
-    StopNumber, ToEngine,
+    Snapshot, StopNumber, ToEngine,
 };
 use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// How old the state may be that somebody decides on, in ms.
+const STALE: u64 = 40;
 
 /// A stop of a session.
 type Moment = (RowId, StopNumber);
@@ -25,6 +29,9 @@ pub struct Fronts {
     ends: u64,
     /// Nobody caps the number of children.
     large: bool,
+    /// What they saw last, and when.
+    snapshot: Arc<Snapshot>,
+    looked_at: Option<u64>,
     commands: u64,
     clients: u32,
 }
@@ -41,6 +48,8 @@ impl Fronts {
             open: BTreeMap::new(),
             next_at: Some(random.between(1, 500)),
             random,
+            snapshot: Arc::default(),
+            looked_at: None,
             commands: 0,
             clients: 1,
         }
@@ -151,7 +160,11 @@ impl Fronts {
         if self.random.permille(10) {
             return Some(Input::ClientClosed(client));
         }
-        let snapshot = tree.snapshot();
+        if self.looked_at.is_none_or(|at| at + STALE <= now) {
+            self.looked_at = Some(now);
+            self.snapshot = tree.snapshot();
+        }
+        let snapshot = Arc::clone(&self.snapshot);
         let rows: Vec<RowId> = snapshot.rows.keys().copied().collect();
         let paused: Vec<RowId> = snapshot
             .rows
