@@ -98,7 +98,7 @@ impl World {
         };
         if !response.success {
             let held = self.processes.get(&pid).and_then(|p| p.session).is_some();
-            if !held {
+            if !held && self.serves(connection, pid) {
                 self.runs_on(pid);
             }
         }
@@ -126,20 +126,30 @@ impl World {
                 let Some(pid) = pid else {
                     return;
                 };
-                if !known {
+                let serves = self.serves(*connection, pid);
+                if !known && serves {
                     // The spawner's session is over: the adapter lets the child run.
                     self.runs_on(pid);
-                } else if let Message::Request(request) = message {
+                } else if let (true, Message::Request(request)) = (known, message) {
                     self.asked.insert((*connection, request.seq), pid);
                 }
                 let now = self.now;
-                if let Some(process) = self.processes.get_mut(&pid).filter(|_| known) {
+                if let Some(process) = self.processes.get_mut(&pid).filter(|_| known && serves) {
                     process.told_at = Some(now);
                     self.told.insert(pid);
                 }
             }
             _ => {}
         }
+    }
+
+    /// Whether a pid is that of a process which the adapter of a connection knows: it may belong
+    /// to one of another tree by now.
+    fn serves(&self, connection: ConnectionId, pid: u32) -> bool {
+        let adapter = self.connections.get(&connection).map(|conn| conn.port);
+        let adapter = adapter.and_then(|port| self.adapters.get(&port));
+        let process = self.processes.get(&pid);
+        adapter.map(|adapter| adapter.run) == process.map(|process| process.run)
     }
 
     /// Every report was answered with the input that brought it.
@@ -517,9 +527,11 @@ impl World {
             return;
         }
         let pid = arguments["subProcessId"].as_u64().unwrap_or(0) as u32;
+        let serves = self.serves(connection, pid);
         let known = self
             .processes
             .get(&pid)
+            .filter(|_| serves)
             .map(|p| (p.seen.process, p.session.filter(|id| self.is_open(*id))));
         let refusal = match known {
             None => "no known debuggee",
