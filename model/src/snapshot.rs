@@ -64,6 +64,12 @@ impl Snapshot {
         out
     }
 
+    /// A row and the rows above it, upward.
+    pub fn upward(&self, from: RowId) -> impl Iterator<Item = &Row> {
+        let above = |row: &&Arc<Row>| self.rows.get(&row.parent?);
+        std::iter::successors(self.rows.get(&from), above).map(AsRef::as_ref)
+    }
+
     /// The tree a row belongs to.
     pub fn tree_of(&self, row: RowId) -> Option<&TreeView> {
         let root = self.rows.get(&row)?.root;

@@ -73,16 +73,7 @@ impl Tree {
             self.tell_anew(row, connection);
             self.send_filters(row, connection);
         } else {
-            let arguments = json!({ "filters": [] });
-            let what = Asked::ExceptionFilters;
-            self.ask(
-                connection,
-                "setExceptionBreakpoints",
-                arguments,
-                what,
-                limit,
-                None,
-            );
+            self.ask_filters(connection, &[]);
         }
         let entry = row == run.root
             && self.view(row).is_some_and(|view| view.execs == 0)

@@ -3,6 +3,7 @@
 
 mod adoption;
 mod attach;
+mod attach_by_pid;
 mod breakpoints;
 mod broken;
 mod closing;

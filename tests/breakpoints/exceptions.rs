@@ -1,7 +1,7 @@
 //! Which exceptions stop when nobody chose any, and what a stop says of what led to it.
 
 use crate::{run_through, scene};
-use daptree_model::{Answer, Cause, Op};
+use daptree_model::{Answer, Cause, Op, RowId};
 use daptree_testing::Front;
 
 const TESTS: &str = "import pytest, unittest\n\n\ndef look(key):\n    try:\n        return {}[key]\n\
@@ -16,22 +16,20 @@ const TESTS: &str = "import pytest, unittest\n\n\ndef look(key):\n    try:\n    
     self.skipTest('no')\n\n\n\
     def test_waits_for_another():\n    with pytest.raises(KeyError):\n        look('k')  # not this\n";
 
+/// Runs pytest with the filters that it suggests. Gives the root.
+fn launch_pytest(front: &mut Front<'_>, words: &[&str]) -> RowId {
+    let pytest = ["python", "-m", "pytest", "-q", "-pno:cacheprovider"];
+    let mut request = front.request(&[&pytest, words].concat(), &[]);
+    request.exceptions = None;
+    front.launch_as(request)
+}
+
 #[test]
 fn a_failing_test_stops_by_itself_and_says_what_led_to_it() {
     let scene = scene();
     scene.write("test_chain.py", TESTS);
     let mut front = Front::start(&scene);
-    let words = [
-        "python",
-        "-m",
-        "pytest",
-        "-q",
-        "-pno:cacheprovider",
-        "test_chain.py",
-    ];
-    let mut request = front.request(&words, &[]);
-    request.exceptions = None;
-    let root = front.launch_as(request);
+    let root = launch_pytest(&mut front, &["test_chain.py"]);
     front.until_paused(1);
     let row = front.row(root);
     assert_eq!(row.filters_on, ["userUnhandled"]);
@@ -59,19 +57,7 @@ fn the_workers_of_a_test_run_stop_too_and_other_programs_do_not() {
     scene.write("test_chain.py", TESTS);
     scene.write("plain.py", "raise ValueError('no')\n");
     let mut front = Front::start(&scene);
-    let words = [
-        "python",
-        "-m",
-        "pytest",
-        "-q",
-        "-pno:cacheprovider",
-        "-n",
-        "1",
-        "test_chain.py",
-    ];
-    let mut request = front.request(&words, &[]);
-    request.exceptions = None;
-    let root = front.launch_as(request);
+    let root = launch_pytest(&mut front, &["-n", "1", "test_chain.py"]);
     let worker = front.until_paused(1)[0];
     assert_ne!(worker, root);
     assert_eq!(run_through(&mut front, root), [worker, worker]);

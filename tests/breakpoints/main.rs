@@ -14,7 +14,7 @@ mod places;
 mod reach;
 mod scopes;
 
-use daptree_model::{Answer, Event, Op, ReadOp, RowId};
+use daptree_model::{Event, Op, RowId};
 use daptree_testing::{Front, Scene};
 
 fn scene() -> Scene {
@@ -33,22 +33,6 @@ fn twice() -> Scene {
     scene.write("twice.py", TWICE);
     scene.write("five.py", FIVE);
     scene
-}
-
-/// The value of an expression where a session stands.
-fn value(front: &mut Front<'_>, row: RowId, expression: &str) -> String {
-    let stop = front.row(row).stop;
-    let read = ReadOp::Evaluate {
-        row,
-        stop: Some(stop),
-        frame: None,
-        expression: expression.to_owned(),
-        context: "watch".to_owned(),
-    };
-    match front.read(read) {
-        Ok(Answer::Evaluation(evaluation)) => evaluation.value.unwrap(),
-        other => front.fail(&format!("{expression}: {other:?}")),
-    }
 }
 
 /// The sessions that stopped so far, one for each stop.

@@ -1,6 +1,6 @@
 //! Functions, log points, conditions and hit conditions in children.
 
-use crate::{run_through, scene, twice, value};
+use crate::{run_through, scene, twice};
 use daptree_model::{BreakpointSpec, Op, Place};
 use daptree_testing::Front;
 
@@ -68,7 +68,7 @@ fn hits_are_counted_in_each_process_on_its_own() {
         front.launch_as(request);
         for wanted in values {
             for row in front.until_paused(2) {
-                assert_eq!(value(&mut front, row, "i"), wanted, "{condition:?} {hit}");
+                assert_eq!(front.value(row, "i"), wanted, "{condition:?} {hit}");
             }
             let all = front.snapshot();
             for row in all.rows.values().filter(|row| row.is_paused()) {
@@ -113,5 +113,5 @@ fn another_breakpoint_in_the_file_does_not_begin_the_count_again() {
     front.until("the fourth hit", |snapshot| {
         snapshot.rows[&root].stop.0 == 2 && snapshot.rows[&root].is_paused()
     });
-    assert_eq!(value(&mut front, root, "i"), "3");
+    assert_eq!(front.value(root, "i"), "3");
 }

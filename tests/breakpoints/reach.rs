@@ -4,10 +4,9 @@ use crate::scene;
 use daptree_model::{Op, Reach, RowState};
 use daptree_testing::Front;
 
-/// Goes on when there is a file `go`.
-const WAITS: &str = "import os, sys, time\nsys.path.insert(0, 'build/lib')\n\
-    import shop.price\nwhile not os.path.exists('go'):\n    time.sleep(0.01)\n\
-    print('price', shop.price.of(2))\n";
+/// Goes on when something is written into its pipe `go`.
+const WAITS: &str = "import os, sys\nos.mkfifo('go')\nsys.path.insert(0, 'build/lib')\n\
+    import shop.price\nopen('go').read()\nprint('price', shop.price.of(2))\n";
 const PRICE: &str = "def of(n):\n    return n * 3  # here\n";
 
 #[test]
@@ -72,11 +71,11 @@ fn code_that_was_compiled_under_another_name_is_said() {
     let module = scene.write("moved.py", PRICE);
     let compiled = "import py_compile\n\
         py_compile.compile('moved.py', cfile='moved.pyc', dfile='/nowhere/moved.py')\n\
-        import importlib.util as util, os, sys, time\n\
+        import importlib.util as util, os, sys\nos.mkfifo('go')\n\
         spec = util.spec_from_file_location('moved', 'moved.pyc')\n\
         moved = util.module_from_spec(spec)\nsys.modules['moved'] = moved\n\
         spec.loader.exec_module(moved)\nmoved.__file__ = os.path.abspath('moved.py')\n\
-        while not os.path.exists('go'):\n    time.sleep(0.01)\n";
+        open('go').read()\n";
     scene.write("uses.py", compiled);
     let mut front = Front::start(&scene);
     let root = front.launch(&["python", "uses.py"], &[("moved.py", "# here")]);

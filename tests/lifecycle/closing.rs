@@ -84,14 +84,19 @@ fn a_child_ends_beside_its_siblings() {
     assert_eq!(front.output(None), ["level 1 saw [3, 3, 3]"]);
 }
 
+/// A parent and its child, which both wait for a word.
+fn top_and_left(front: &mut Front<'_>) -> (RowId, RowId) {
+    let root = front.launch(&["python", "stay.py", "top", "left"], &[]);
+    front.until_output("top waits");
+    front.until_output("left waits");
+    (root, below(&front.snapshot(), root)[0])
+}
+
 #[test]
 fn one_of_two_operations_on_a_tree_is_refused() {
     let scene = scene();
     let mut front = Front::start(&scene);
-    let root = front.launch(&["python", "stay.py", "top", "left"], &[]);
-    front.until_output("top waits");
-    front.until_output("left waits");
-    let child = below(&front.snapshot(), root)[0];
+    let (root, child) = top_and_left(&mut front);
     let first = front.begin(Op::Terminate(root));
     let others = [
         (front.begin(Op::Restart(root)), root),
@@ -113,9 +118,7 @@ fn one_of_two_operations_on_a_tree_is_refused() {
 fn a_tree_that_is_closed_while_its_child_is_answers_both() {
     let scene = scene();
     let mut front = Front::start(&scene);
-    let root = front.launch(&["python", "stay.py", "top", "left"], &[]);
-    front.until_output("left waits");
-    let child = below(&front.snapshot(), root)[0];
+    let (root, child) = top_and_left(&mut front);
     let on_child = front.begin(Op::Close(child));
     let on_root = front.begin(Op::Close(root));
     assert_eq!(front.answer(on_child), Ok(closed(0)));
@@ -127,10 +130,7 @@ fn a_tree_that_is_closed_while_its_child_is_answers_both() {
 fn a_wait_on_what_is_closed_meanwhile_is_answered() {
     let scene = scene();
     let mut front = Front::start(&scene);
-    let root = front.launch(&["python", "stay.py", "top", "left"], &[]);
-    front.until_output("top waits");
-    front.until_output("left waits");
-    let child = below(&front.snapshot(), root)[0];
+    let (root, child) = top_and_left(&mut front);
     let (on_child, on_root) = (front.begin_wait(child), front.begin_wait(root));
     assert_eq!(front.command(Op::Close(child)), Ok(closed(0)));
     // It ended, or is gone: both are true.

@@ -512,19 +512,7 @@ pub fn counted(count: usize, noun: &str) -> String {
 
 /// How many processes of a row and below it are alive.
 pub fn alive_below(snapshot: &Snapshot, top: RowId) -> usize {
-    let is_below = |row: &Row| {
-        let mut at = Some(row);
-        while let Some(row) = at {
-            if row.id == top {
-                return true;
-            }
-            at = row
-                .parent
-                .and_then(|id| snapshot.rows.get(&id))
-                .map(AsRef::as_ref);
-        }
-        false
-    };
+    let is_below = |row: &Row| snapshot.upward(row.id).any(|above| above.id == top);
     let rows = snapshot.rows.values();
     let lives = |row: &Row| !row.is_ended() && (row.process.is_some() || row.is_session());
     rows.filter(|row| lives(row) && is_below(row)).count()

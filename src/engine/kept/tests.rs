@@ -16,7 +16,7 @@ impl Desk {
     }
 
     fn open(&self) -> Opened {
-        KeptFile::open(&self.folder.path().join("state"), Path::new("/work/shop"))
+        KeptFile::open(&self.folder.path().join("state"), Path::new("/srv/shop"))
     }
 
     fn source(&self, name: &str, text: &str) -> String {
@@ -67,7 +67,7 @@ fn what_was_kept_is_there_again() {
     let again = desk.open();
     assert_eq!(again.kept, wanted);
     assert_eq!(again.trouble, None);
-    let other = KeptFile::open(&desk.folder.path().join("state"), Path::new("/work/other"));
+    let other = KeptFile::open(&desk.folder.path().join("state"), Path::new("/srv/other"));
     assert_eq!(other.kept, Kept::default(), "a workspace of its own");
 }
 

@@ -69,8 +69,13 @@ impl Tree {
 
     pub(in super::super) fn send_filters(&mut self, row: RowId, connection: ConnectionId) {
         let filters = self.filters_of(row);
-        let arguments = json!({ "filters": filters });
+        self.ask_filters(connection, &filters);
         self.change_row(row, |view| view.filters_on = filters);
+    }
+
+    /// Has these exceptions stop, and no others.
+    pub(in super::super) fn ask_filters(&mut self, connection: ConnectionId, filters: &[String]) {
+        let arguments = json!({ "filters": filters });
         let what = Asked::ExceptionFilters;
         self.ask(
             connection,

@@ -287,6 +287,31 @@ impl<'a> Front<'a> {
         found.unwrap_or_else(|| self.fail(&format!("there is no {id}")))
     }
 
+    /// Waits until there is a row with this name.
+    pub fn until_named(&mut self, name: &str) -> RowId {
+        let found = |snapshot: &Snapshot| {
+            let mut rows = snapshot.rows.values();
+            rows.find(|row| row.name == name).map(|row| row.id)
+        };
+        let snapshot = self.until(name, |snapshot| found(snapshot).is_some());
+        found(&snapshot).expect("it is there")
+    }
+
+    /// The value of an expression in the top frame where a session stands.
+    pub fn value(&mut self, row: RowId, expression: &str) -> String {
+        let read = ReadOp::Evaluate {
+            row,
+            stop: Some(self.row(row).stop),
+            frame: None,
+            expression: expression.to_owned(),
+            context: "watch".to_owned(),
+        };
+        match self.read(read) {
+            Ok(Answer::Evaluation(evaluation)) => evaluation.value.expect("a value"),
+            other => self.fail(&format!("{expression}: {other:?}")),
+        }
+    }
+
     /// The pid of a row's process.
     pub fn pid(&mut self, id: RowId) -> u32 {
         let known = |snapshot: &Snapshot| {

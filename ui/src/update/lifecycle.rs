@@ -19,17 +19,7 @@ fn meant<'a>(state: &UiState, snapshot: &'a Snapshot) -> Option<&'a Row> {
 
 /// Whether a row lies in a subtree that stops as one.
 pub(super) fn is_of_world(snapshot: &Snapshot, row: &Row) -> bool {
-    let mut at = Some(row);
-    while let Some(row) = at {
-        if row.stops_world {
-            return true;
-        }
-        at = row
-            .parent
-            .and_then(|id| snapshot.rows.get(&id))
-            .map(AsRef::as_ref);
-    }
-    false
+    snapshot.upward(row.id).any(|above| above.stops_world)
 }
 
 /// Pauses all, or makes a tree or subtree stop as one.
